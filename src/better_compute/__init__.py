@@ -1,0 +1,1 @@
+"""The control plane: pools, offers and quotas of GPU capacity."""

@@ -1,0 +1,1 @@
+"""The rules of the pools system: pure, without I/O, clock or randomness."""

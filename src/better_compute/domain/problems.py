@@ -1,0 +1,83 @@
+"""What can be wrong, said once: problems, where they come from, and how a rule refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Literal
+
+Severity = Literal["error", "warning", "unchecked"]
+
+# The codes a client branches on. The HTTP status of each stands in `api`.
+INVALID_INPUT = "INVALID_INPUT"
+UNAUTHENTICATED = "UNAUTHENTICATED"
+ACCESS_DENIED = "ACCESS_DENIED"
+TENANT_INACTIVE = "TENANT_INACTIVE"
+NOT_FOUND = "NOT_FOUND"
+CONFLICT = "CONFLICT"
+INVALID_STATE = "INVALID_STATE"
+VERSION_CONFLICT = "VERSION_CONFLICT"
+LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A place in a fleet file; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong.
+
+    `path` names the field in the spelling of the API (`quota.gpu`, `offers[2].priority`); `rule` is the name a
+    reader can look up (`pool.class`). An `error` refuses, a `warning` only tells, `unchecked` says that a fact
+    needed to judge was not known: never a silent pass.
+    """
+
+    code: str
+    rule: str
+    message: str
+    path: str = ""
+    hint: str = ""
+    severity: Severity = "error"
+    source: Source | None = None
+
+    def under(self, prefix: str) -> Problem:
+        """The same problem seen from one level further out."""
+        if not self.path:
+            return replace(self, path=prefix)
+        joint = "" if self.path.startswith("[") else "."
+        return replace(self, path=f"{prefix}{joint}{self.path}")
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A command that the rules do not allow: every problem found, the deciding one first."""
+
+    problems: tuple[Problem, ...]
+
+    @property
+    def code(self) -> str:
+        return self.problems[0].code
+
+
+def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Those that refuse."""
+    return tuple(p for p in problems if p.severity == "error")
+
+
+def did_you_mean(word: str, allowed: Iterable[str]) -> str:
+    """`did you mean "x"?` for the nearest allowed word, else an empty string."""
+    near = get_close_matches(word.lower(), {a.lower() for a in (choices := list(allowed))}, n=1, cutoff=0.6)
+    for choice in choices:
+        if near and choice.lower() == near[0]:
+            return f'did you mean "{choice}"?'
+    return ""

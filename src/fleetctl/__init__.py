@@ -1,0 +1,1 @@
+"""GPU capacity as code: fleet files, plan, apply and drift."""
