@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Literal
 
 Severity = Literal["error", "warning", "unchecked"]
@@ -76,8 +75,8 @@ def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:
     """`did you mean "x"?` for the nearest allowed word, else an empty string."""
-    near = get_close_matches(word.lower(), {a.lower() for a in (choices := list(allowed))}, n=1, cutoff=0.6)
-    for choice in choices:
-        if near and choice.lower() == near[0]:
-            return f'did you mean "{choice}"?'
-    return ""
+    from difflib import get_close_matches  # not at the top: a mistake is rare, starting is not
+
+    choices = {choice.lower(): choice for choice in allowed}
+    near = get_close_matches(word.lower(), choices, n=1, cutoff=0.6)
+    return f'did you mean "{choices[near[0]]}"?' if near else ""

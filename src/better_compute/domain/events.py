@@ -1,0 +1,87 @@
+"""What happened to a pool. Commands are imperative, events past; the wire spells them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from better_compute.domain.state import Pool, Terms
+
+Limits = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """`owner_id` is the tenant whose chain of events it joins; `to_tenant_id` the other tenant it is about."""
+
+    type: ClassVar[str]
+    owner_id: str
+    pool_id: str
+    to_tenant_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolCreated(Event):
+    type = "pool.created"
+    after: Pool
+    owner_quota: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolUpdated(Event):
+    type = "pool.updated"
+    before: Pool
+    after: Pool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolArchived(Event):
+    """`unoffered` names the tenants that lost their offer by it, each with what it was offered; they get no
+    pool.unoffered of their own."""
+
+    type = "pool.archived"
+    before: Pool
+    after: Pool
+    unoffered: Mapping[str, Terms]
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolOffered(Event):
+    type = "pool.offered"
+    before: Terms | None
+    after: Terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolUnoffered(Event):
+    """`kept` is the quota that stays because it is in use."""
+
+    type = "pool.unoffered"
+    before: Terms
+    kept: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaUpdated(Event):
+    type = "quota.updated"
+    before: Limits
+    after: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeJoined(Event):
+    type = "node.joined"
+    node_id: str
+    gpu_model: str | None
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeQuarantined(Event):
+    """A machine whose GPUs were not understood; `name` is what its inventory said."""
+
+    type = "node.quarantined"
+    node_id: str
+    name: str

@@ -1,0 +1,104 @@
+"""Machines: what one brings, and whether it may join a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from better_compute.domain.atoms import CLASSES
+from better_compute.domain.families import family_of
+from better_compute.domain.problems import INVALID_STATE, Problem, Refused
+from better_compute.domain.state import Pool, PoolState, Rollup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """What a machine says of itself. GPUs by NVML name; memory and disk in GiB; huge pages in pages."""
+
+    gpus: tuple[str, ...] = ()
+    vcpu: int = 0
+    memory_gib: int = 0
+    disk_gib: int = 0
+    hugepages_2mi: int = 0
+    hugepages_1gi: int = 0
+    attributes: Mapping[str, str | int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A machine of a pool. A quarantined one counts for nothing until its inventory is understood."""
+
+    id: str
+    pool_id: str
+    role: str
+    gpu_model: str | None
+    inventory: Inventory
+    owner_tenant_id: str | None
+    joined_at: int
+    quarantined: str | None = None
+
+    @property
+    def is_host(self) -> bool:
+        """Only host nodes add schedulable capacity."""
+        return self.role == "host" and self.quarantined is None
+
+
+def join(
+    state: PoolState, pool: Pool, node_id: str, inventory: Inventory, owner_tenant_id: str | None, now: int
+) -> Node | Refused:
+    """The node that a machine becomes in the pool, quarantined when a GPU's name is not understood (never guessed)."""
+    if problems := _check_join(state, pool, owner_tenant_id):
+        return Refused(tuple(problems))
+    node = Node(
+        id=node_id,
+        pool_id=pool.id,
+        role=CLASSES[pool.class_],
+        gpu_model=None,
+        inventory=inventory,
+        owner_tenant_id=owner_tenant_id,
+        joined_at=now,
+    )
+    families = {name: family_of(name) for name in inventory.gpus}
+    if unknown := [name for name, family in families.items() if family is None]:
+        return replace(node, quarantined=unknown[0])
+    models = set(families.values())
+    if strangers := sorted(str(m) for m in models - {pool.gpu_model}):
+        message = f"the pool holds {pool.gpu_model}, and this machine has {', '.join(strangers)}"
+        return Refused((Problem(INVALID_STATE, "node.model", message, "inventory.gpus"),))
+    return replace(node, gpu_model=pool.gpu_model if models else None)
+
+
+def add_node(rollup: Rollup, node: Node, sharing: str, slots: int) -> Rollup:
+    """The rollup with one more node. Atoms: whole GPUs, or `slots` of each GPU where they are shared out."""
+    models = dict(rollup.models)
+    if node.is_host and node.gpu_model:
+        models[node.gpu_model] = models.get(node.gpu_model, 0) + 1
+    return Rollup(
+        nodes=rollup.nodes + 1,
+        host_nodes=rollup.host_nodes + node.is_host,
+        tenant_owned_nodes=rollup.tenant_owned_nodes + (node.owner_tenant_id is not None),
+        models=models,
+        atoms=rollup.atoms + (atoms_of(node, sharing, slots) if node.is_host else 0),
+    )
+
+
+def atoms_of(node: Node, sharing: str, slots: int) -> int:
+    """How many atoms a host adds: its GPUs in an exclusive pool, slots of each under timeslice and mps, and in a mig
+    pool the instances that its inventory lists as attribute `migInstances`."""
+    gpus = len(node.inventory.gpus)
+    if sharing == "mig":
+        instances = node.inventory.attributes.get("migInstances", 0)
+        return instances if isinstance(instances, int) else 0
+    return gpus if sharing == "exclusive" else gpus * slots
+
+
+def _check_join(state: PoolState, pool: Pool, owner_tenant_id: str | None) -> list[Problem]:
+    problems = []
+    if pool.archived:
+        problems.append(Problem(INVALID_STATE, "node.join", "an archived pool takes no machines"))
+    if CLASSES[pool.class_] == "none":
+        problems.append(Problem(INVALID_STATE, "pool.class", f"a {pool.class_} pool takes no machines"))
+    if owner_tenant_id is not None and state.others:
+        message = "the pool is offered to other tenants, so a machine that a tenant owns cannot join"
+        problems.append(Problem(INVALID_STATE, "offer.tenantOwned", message, "ownerTenantId"))
+    return problems

@@ -1,0 +1,105 @@
+"""Quota rows: what a value and a resource may be, and what happens to rows when they are set or frozen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from better_compute.domain.atoms import ATOMS, SCALARS, UNLIMITED
+from better_compute.domain.problems import INVALID_INPUT, Problem, did_you_mean
+from better_compute.domain.state import QuotaRow
+
+RESOURCES = (*dict.fromkeys(ATOMS.values()), *SCALARS)
+"""Every resource the code knows: the atoms, then the scalars of hosts."""
+
+_SCALAR = re.compile(r"[a-z][A-Za-z0-9]{0,63}")
+
+
+def check_quota(quota: Mapping[str, object]) -> list[Problem]:
+    """Rule quota.value for every row: the resource's name and its limit."""
+    problems: list[Problem] = []
+    for resource, limit in quota.items():
+        problems += _check_resource(resource)
+        if type(limit) is not int or not 0 <= limit <= UNLIMITED:
+            problems.append(
+                Problem(
+                    INVALID_INPUT,
+                    "quota.value",
+                    f"a quota is a whole number from 0 to {UNLIMITED}",
+                    f"quota.{resource}",
+                    f"the largest value, {UNLIMITED}, reads as unlimited" if type(limit) is int and limit > 0 else "",
+                )
+            )
+    return problems
+
+
+def check_atoms(quota: Mapping[str, int], sharing: str) -> list[Problem]:
+    """Warnings of rule quota.value about what a quota grants of the pool's GPUs: a missing row grants 0, and a row of
+    another sharing mode's atom grants nothing."""
+    atom = ATOMS[sharing]
+    problems = []
+    if atom not in quota:
+        problems.append(_warning("quota", f"no {atom} row: a missing row grants 0, so no GPU of this {sharing} pool"))
+    for resource in quota:
+        if resource != atom and resource in ATOMS.values():
+            problems.append(
+                _warning(
+                    f"quota.{resource}", f"a {sharing} pool has no {resource}: this row grants nothing", f"use {atom}"
+                )
+            )
+    return problems
+
+
+def set_rows(rows: Mapping[str, QuotaRow], quota: Mapping[str, int], *, whole: bool) -> dict[str, QuotaRow]:
+    """The rows that change when `quota` is set: the named ones and, when it is set `whole`, the others, to 0.
+
+    A row of 0 and no row are equal (rule quota.missing), so setting one to the other changes nothing.
+    """
+    wanted = dict.fromkeys(rows, 0) | dict(quota) if whole else quota
+    changed = {}
+    for resource, limit in wanted.items():
+        row = rows.get(resource)
+        if limit != (row.max if row else 0):
+            changed[resource] = QuotaRow(limit, row.used if row else 0)
+    return changed
+
+
+def freeze_rows(rows: Mapping[str, QuotaRow]) -> dict[str, QuotaRow]:
+    """Rule unoffer.quota: the rows that change when each becomes min(max, used), so that nothing new fits."""
+    return {r: QuotaRow(row.used, row.used) for r, row in rows.items() if row.used < row.max}
+
+
+def limits(rows: Mapping[str, QuotaRow], changed: Mapping[str, QuotaRow]) -> dict[str, int]:
+    """Resource -> max, after a change."""
+    return {resource: row.max for resource, row in {**rows, **changed}.items()}
+
+
+@lru_cache(maxsize=1024)
+def _check_resource(resource: str) -> tuple[Problem, ...]:
+    if resource in RESOURCES:
+        return ()
+    path = f"quota.{resource}"
+    allowed = f"known resources: {', '.join(RESOURCES)}"
+    near = [known for known in RESOURCES if _distance(resource.lower(), known.lower()) <= 2]
+    if near or not _SCALAR.fullmatch(resource):
+        hint = f'did you mean "{near[0]}"?' if near else did_you_mean(resource, RESOURCES)
+        return (Problem(INVALID_INPUT, "quota.value", f"no such resource; {allowed}", path, hint),)
+    return (_warning(path, f"a resource that no host provides; {allowed}"),)
+
+
+def _warning(path: str, message: str, hint: str = "") -> Problem:
+    return Problem(INVALID_INPUT, "quota.value", message, path, hint, severity="warning")
+
+
+def _distance(a: str, b: str) -> int:
+    """Edit distance, 3 for anything further apart than two letters by length alone."""
+    if abs(len(a) - len(b)) > 2:
+        return 3
+    previous: Iterable[int] = range(len(b) + 1)
+    for i, x in enumerate(a, 1):
+        row, diagonal = [i], list(previous)
+        for j, y in enumerate(b, 1):
+            row.append(min(diagonal[j] + 1, row[-1] + 1, diagonal[j - 1] + (x != y)))
+        previous = row
+    return list(previous)[-1]
