@@ -68,8 +68,8 @@ def join(
     return replace(node, gpu_model=pool.gpu_model if models else None)
 
 
-def add_node(rollup: Rollup, node: Node, sharing: str, slots: int) -> Rollup:
-    """The rollup with one more node. Atoms: whole GPUs, or `slots` of each GPU where they are shared out."""
+def add_node(rollup: Rollup, node: Node) -> Rollup:
+    """The rollup with one more node."""
     models = dict(rollup.models)
     if node.is_host and node.gpu_model:
         models[node.gpu_model] = models.get(node.gpu_model, 0) + 1
@@ -78,18 +78,27 @@ def add_node(rollup: Rollup, node: Node, sharing: str, slots: int) -> Rollup:
         host_nodes=rollup.host_nodes + node.is_host,
         tenant_owned_nodes=rollup.tenant_owned_nodes + (node.owner_tenant_id is not None),
         models=models,
-        atoms=rollup.atoms + (atoms_of(node, sharing, slots) if node.is_host else 0),
+        gpus=rollup.gpus + (len(node.inventory.gpus) if node.is_host else 0),
     )
 
 
-def atoms_of(node: Node, sharing: str, slots: int) -> int:
-    """How many atoms a host adds: its GPUs in an exclusive pool, slots of each under timeslice and mps, and in a mig
-    pool the instances that its inventory lists as attribute `migInstances`."""
-    gpus = len(node.inventory.gpus)
-    if sharing == "mig":
-        instances = node.inventory.attributes.get("migInstances", 0)
-        return instances if isinstance(instances, int) else 0
-    return gpus if sharing == "exclusive" else gpus * slots
+def schedulable_atoms(pool: Pool, rollup: Rollup) -> int:
+    """The atoms that the pool's host GPUs make: one each, or as many as the policy splits a GPU into."""
+    return rollup.gpus * _atoms_per_gpu(pool)
+
+
+def _atoms_per_gpu(pool: Pool) -> int:
+    """0 where the policy does not say how a GPU is split, or not as its schema wants it."""
+    if pool.sharing == "exclusive":
+        return 1
+    gpu = pool.policy.get("gpu")
+    settings = gpu if isinstance(gpu, Mapping) else {}
+    if pool.sharing != "mig":
+        slots = settings.get("slots")
+        return slots if type(slots) is int else 0
+    mig = settings.get("mig")
+    devices = mig.get("devices") if isinstance(mig, Mapping) else None
+    return sum(n for n in devices.values() if type(n) is int) if isinstance(devices, Mapping) else 0
 
 
 def _check_join(state: PoolState, pool: Pool, owner_tenant_id: str | None) -> list[Problem]:

@@ -18,6 +18,11 @@ CONFLICT = "CONFLICT"
 INVALID_STATE = "INVALID_STATE"
 VERSION_CONFLICT = "VERSION_CONFLICT"
 LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
+RATE_LIMITED = "RATE_LIMITED"
+UNAVAILABLE = "UNAVAILABLE"
+INTERNAL_ERROR = "INTERNAL_ERROR"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,22 @@ class Refused:
     """A command that the rules do not allow: every problem found, the deciding one first."""
 
     problems: tuple[Problem, ...]
+
+    @property
+    def code(self) -> str:
+        return self.problems[0].code
+
+
+class ComputeError(Exception):
+    """An operation that did not happen: raised by the service, and by the client when a server answers so.
+
+    `retry_after_ms` is how long to wait before asking again, None when asking again would not help.
+    """
+
+    def __init__(self, *problems: Problem, retry_after_ms: int | None = None) -> None:
+        super().__init__(problems[0].message)
+        self.problems = problems
+        self.retry_after_ms = retry_after_ms
 
     @property
     def code(self) -> str:

@@ -80,13 +80,13 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Rollup:
-    """The machines of a pool, summed up. `models` counts host nodes by GPU model; `atoms` are schedulable ones."""
+    """The machines of a pool, summed up. `models` counts host nodes by GPU model, `gpus` the GPUs of host nodes."""
 
     nodes: int = 0
     host_nodes: int = 0
     tenant_owned_nodes: int = 0
     models: Mapping[str, int] = field(default_factory=dict)
-    atoms: int = 0
+    gpus: int = 0
 
 
 @dataclass(slots=True)

@@ -1,0 +1,210 @@
+"""What the service needs from outside: a store with transactions, a clock, entropy. Adapters stand in `storage`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from better_compute.domain.facts import Site, TenantStatus
+from better_compute.domain.nodes import Node
+from better_compute.domain.state import Change, PoolState, Rollup
+
+T = TypeVar("T")
+Clock = Callable[[], int]
+"""The time now in epoch milliseconds."""
+Entropy = Callable[[int], bytes]
+"""So many random bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenant:
+    id: str
+    parent_id: str | None
+    status: TenantStatus
+    digest_key: bytes
+    """32 random bytes, never changed: sensitive values enter digests as HMAC under it."""
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    id: str
+    tenant_id: str
+    kind: str
+    """`service` or `user`."""
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """A token's record. The token itself is nowhere: `token_hash` is its SHA-256."""
+
+    id: str
+    identity_id: str
+    token_hash: bytes
+    created_at: int
+    expires_at: int | None = None
+    revoked_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A provider account, whose capacity pools of class provider sell."""
+
+    id: str
+    tenant_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinToken:
+    """A single-use token with which one machine joins one pool."""
+
+    id: str
+    pool_id: str
+    token_hash: bytes
+    created_at: int
+    expires_at: int
+    used_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRecord:
+    """An event as it is kept. `sequence` (from 1, without gaps in its tenant's chain) is None until it is numbered."""
+
+    id: str
+    type: str
+    tenant_id: str
+    actor_id: str
+    pool_id: str
+    to_tenant_id: str | None
+    time: int
+    data: Mapping[str, Any]
+    via: Mapping[str, Any] | None = None
+    sequence: int | None = None
+    hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolQuery:
+    """Which pools `tenant_id` sees: owned or offered to it, in order of their ids after `after`, `limit` at most."""
+
+    tenant_id: str
+    limit: int
+    after: str | None = None
+    ids: Collection[str] | None = None
+    owned: bool | None = None
+    archived: bool | None = None
+    offers: bool = False
+    """Load every offer with its rows (of pools that the tenant owns)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventQuery:
+    """Events of one owner's chain after sequence `after`. `latest`: the newest of each pool and of each pair of pool
+    and tenant alone, pool.* and quota.* only."""
+
+    tenant_id: str
+    limit: int
+    after: int = 0
+    newest_first: bool = False
+    before: int | None = None
+    types: Collection[str] | None = None
+    """Exact names, or prefixes that end in `.*`."""
+    pool_ids: Collection[str] | None = None
+    latest: bool = False
+
+
+class Tx(Protocol):
+    """One transaction. Every method sees one state of the database; a write transaction holds its locks to the end."""
+
+    # pools
+    def pool_state(self, pool_id: str, tenants: Collection[str] | None) -> PoolState:
+        """The aggregate, with the offers and rows of `tenants` and the owner (None: of all). Empty when there is no
+        such pool. In a write transaction the pool's row is locked."""
+        ...
+
+    def pool_states(self, query: PoolQuery) -> list[PoolState]:
+        """A page: each with the acting tenant's own rows, and with all offers where the query asks and it owns."""
+        ...
+
+    def save(self, state: PoolState, change: Change, event: EventRecord) -> None:
+        """Write a change together with its authz rows and its event. `state` is the aggregate after the change."""
+        ...
+
+    def add_node(self, state: PoolState, node: Node, rollup: Rollup, event: EventRecord) -> None: ...
+    def node(self, node_id: str) -> Node | None: ...
+    def nodes(self, pool_id: str, limit: int, after: str | None) -> list[Node]: ...
+    def sees(self, tenant_id: str, pool_id: str) -> bool:
+        """Whether the tenant owns the pool or holds an offer of it, by the authz projection."""
+        ...
+
+    # tenants, identities, credentials, sites, accounts, join tokens: lists in order of id, after a given one
+    def tenant(self, tenant_id: str) -> Tenant | None: ...
+    def tenants(self, limit: int, after: str | None) -> list[Tenant]: ...
+    def tenant_statuses(self, ids: Collection[str]) -> dict[str, TenantStatus]: ...
+    def add_tenant(self, tenant: Tenant) -> None: ...
+    def identity(self, identity_id: str) -> Identity | None: ...
+    def identities(self, tenant_id: str | None, limit: int, after: str | None) -> list[Identity]: ...
+    def add_identity(self, identity: Identity) -> None: ...
+    def credential_by_hash(self, token_hash: bytes) -> Credential | None: ...
+    def credential(self, credential_id: str) -> Credential | None: ...
+    def credentials(self, identity_id: str | None, limit: int, after: str | None) -> list[Credential]: ...
+    def put_credential(self, credential: Credential) -> None: ...
+    def site(self, site_id: str) -> Site | None: ...
+    def sites(self, tenant_id: str, limit: int, after: str | None) -> list[Site]: ...
+    def sites_by_id(self, ids: Collection[str]) -> dict[str, Site]: ...
+    def add_site(self, site: Site) -> None: ...
+    def account(self, account_id: str) -> Account | None: ...
+    def accounts(self, tenant_id: str, limit: int, after: str | None) -> list[Account]: ...
+    def add_account(self, account: Account) -> None: ...
+    def join_token_by_hash(self, token_hash: bytes) -> JoinToken | None: ...
+    def put_join_token(self, token: JoinToken) -> None: ...
+
+    # events
+    def last_sequence(self, tenant_id: str) -> int:
+        """The sequence of the tenant's last numbered event, 0 when there is none."""
+        ...
+
+    def events(self, query: EventQuery) -> list[EventRecord]: ...
+
+    # the instance
+    def instance_id(self) -> str: ...
+    def world_machines(self) -> Mapping[str, Any]:
+        """Machines that a world file declared and that wait for their pool; see `bootstrap`."""
+        ...
+
+    def put_world_machines(self, machines: Mapping[str, Any]) -> None: ...
+
+
+class Store(Protocol):
+    """A database. Both methods may call `work` again after a serialization failure: it must have no other effect."""
+
+    def view(self, work: Callable[[Tx], T]) -> T:
+        """Run in a read transaction with one snapshot."""
+        ...
+
+    def transact(self, work: Callable[[Tx], T]) -> T:
+        """Run in a write transaction that holds the write lock from its start (SQLite) and is retried on conflicts.
+
+        Raises ComputeError with code UNAVAILABLE when the lock was not to be had in time; then nothing was written.
+        """
+        ...
+
+    def number_events(self, tenant_id: str) -> None:
+        """Give sequence and hash to the tenant's committed events that have none (PostgreSQL; on SQLite they are given
+        in the transaction): without gaps, the events of one pool in the order of its changes."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks: an authenticated identity, its tenant, and the change that its request names (`via` of events)."""
+
+    identity_id: str
+    tenant_id: str
+    via: Mapping[str, Any] | None = field(default=None)
+    credential_expires_at: int | None = None
