@@ -1,0 +1,69 @@
+"""Desired state: what the fleet files wish, in the domain's own types, with the places it was written at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from better_compute.domain.commands import CreatePool
+from better_compute.domain.problems import Problem, Source
+from better_compute.domain.state import Terms
+from fleetctl.files import Document
+
+OffersAre = Literal["stated", "unstated", "unmanaged"]
+"""Stated offers are all the pool's offers (`[]` too); unstated ones block a plan where live ones are; unmanaged ones
+are left to others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was written: a document and the way to it."""
+
+    document: Document
+    path: tuple[str | int, ...] = ()
+
+    def source(self, *more: str | int) -> Source:
+        """The place of a value below this one; the nearest parent that is written when it is not."""
+        return self.document.source((*self.path, *more))
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """An embedded control plane: its SQLite file and its world file, as absolute paths."""
+
+    database: str
+    world: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolEntry:
+    """One pool of the files.
+
+    `pool` is the wish, as the command that would create it (defaults filled in; `owner_quota` of None: unmanaged);
+    None only for a tombstone that holds its key or id alone. `offers` are by tenant, `archived` marks a tombstone.
+    """
+
+    pool_id: str
+    key: str | None
+    place: Place
+    pool: CreatePool | None
+    adopted: bool = False
+    archived: bool = False
+    offers_are: OffersAre = "unstated"
+    offers: Mapping[str, Terms] = field(default_factory=dict)
+    offer_places: Mapping[str, Place] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desired:
+    """A fleet as its files wish it. `caller` of None: the files and the environment name none, ids are not real."""
+
+    fleet: str
+    tenant_id: str
+    caller: str | None
+    key_prefix: str | None
+    server: str | Embedded | None
+    entries: Mapping[str, PoolEntry]
+    """By pool id, in order of the ids."""
+    warnings: tuple[Problem, ...] = ()
