@@ -1,0 +1,34 @@
+"""Databases for every test that asks for one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import postgres
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[postgres.Server]:
+    """A running PostgreSQL, one a test process."""
+    try:
+        with postgres.server() as server:
+            yield server
+    except postgres.UnavailableError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: postgres.Server) -> Iterator[str]:
+    """The SQLAlchemy URL of an empty PostgreSQL database of the test's own."""
+    with postgres_server.database() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The SQLAlchemy URL of an empty database: a test that takes it runs on SQLite, and again on PostgreSQL."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'better-compute.sqlite'}"
+    url: str = request.getfixturevalue("postgres_url")
+    return url
