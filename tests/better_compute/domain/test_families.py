@@ -129,7 +129,7 @@ def test_one_word_that_is_not_understood_hides_the_family(pair: tuple[str, str |
         ("T4g", "T4G"),
         ("A6000", "RTXA6000"),
         ("H101", "H100"),
-        ("RTX5090T", "RTX5090"),
+        ("RTX8090", "RTX3090"),
         ("Hopper", None),
         ("ADA", None),
         ("Blackwell", None),
