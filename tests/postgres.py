@@ -129,9 +129,8 @@ def _wheel() -> Iterator[Path]:
 
 
 def _debian() -> list[Path]:
-    return sorted(
-        Path("/usr/lib/postgresql").glob("[0-9]*/bin"), key=lambda path: float(path.parent.name), reverse=True
-    )
+    found = Path("/usr/lib/postgresql").glob("[0-9]*/bin")
+    return sorted(found, key=lambda path: float(path.parent.name), reverse=True)
 
 
 def guard(found: Path) -> None:
@@ -191,29 +190,13 @@ def _runnable(found: Path, spare: Path, user: Mapping[str, Any]) -> Path:
 def _running(found: Path, directory: Path, user: Mapping[str, Any]) -> Iterator[None]:
     data = directory / "data"
     common: dict[str, Any] = {"cwd": directory, "env": {"LC_ALL": "C"}, "stdin": subprocess.DEVNULL, **user}
-    initdb: list[str | Path] = [
-        found / "initdb",
-        "-D",
-        data,
-        "-U",
-        "postgres",
-        "-A",
-        "trust",
-        "-E",
-        "UTF8",
-        "--no-locale",
-        "--no-sync",
-    ]
+    options = "-U postgres -A trust -E UTF8 --no-locale --no-sync"
+    initdb: list[str | Path] = [found / "initdb", "-D", data, *options.split()]
     made = subprocess.run(initdb, capture_output=True, text=True, timeout=START_SECONDS, **common)
     if made.returncode != 0:
         raise UnavailableError(f"initdb failed: {made.stderr.strip()}")
-    settings = SETTINGS | {"unix_socket_directories": str(directory)}
-    postgres: list[str | Path] = [
-        found / "postgres",
-        "-D",
-        data,
-        *(f"--{name}={value}" for name, value in settings.items()),
-    ]
+    settings = (f"--{name}={value}" for name, value in (SETTINGS | {"unix_socket_directories": directory}).items())
+    postgres: list[str | Path] = [found / "postgres", "-D", data, *settings]
     with (
         (directory / "log").open("w+") as log,
         subprocess.Popen(postgres, text=True, stdout=log, stderr=log, **common) as process,
