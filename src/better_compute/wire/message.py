@@ -1,0 +1,39 @@
+"""A request and its answer, as every door of the API hands them over: plain values, no framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`path` is as it was sent, without the query; header names are in lower case, each once."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+Handle = Callable[[Request], Response]
+"""Answers every request; never raises."""
+
+BODY_LIMIT = 1024 * 1024
+"""Bytes of a request's body; one more is PAYLOAD_TOO_LARGE."""
+
+
+def headers_of(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Raw header lines as a mapping. A header that is sent twice is joined, so that neither value passes alone."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in pairs:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1").strip()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
