@@ -1,10 +1,26 @@
-"""The only importer of httpx: how a client reaches a control plane, here without any port between them."""
+"""The only importer of httpx: how a client reaches a control plane, over the network or with no port between them."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from ipaddress import ip_address
+from urllib.parse import SplitResult, urlsplit
+
 import httpx
 
-from better_compute.wire.message import BODY_LIMIT, Handle, Request, headers_of
+from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
+from better_compute.wire.message import BODY_LIMIT, Handle, Request, Response, headers_of
+
+MAX_ANSWER = 256 * 1024 * 1024
+"""The largest answer a client takes, in bytes, unpacked."""
+
+TIMEOUT = 30.0
+"""Seconds that a client waits for a connection, or for the next part of an answer."""
+
+CONNECTIONS = 16
+
+_TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
 
 
 class InProcess(httpx.BaseTransport):
@@ -24,3 +40,139 @@ class InProcess(httpx.BaseTransport):
             )
         )
         return httpx.Response(answer.status, headers=dict(answer.headers), content=answer.body, request=request)
+
+
+class NetworkError(Exception):
+    """No answer, or none that can be read. Whether the request was carried out is not known.
+
+    `transient`: asking again may help.
+    """
+
+    def __init__(self, message: str, hint: str = "", *, transient: bool = True) -> None:
+        super().__init__(message)
+        self.hint = hint
+        self.transient = transient
+
+
+class Http:
+    """A connection pool to one server. Safe to use from many threads; redirects are never followed."""
+
+    def __init__(
+        self,
+        server: str,
+        *,
+        token: str | None = None,
+        timeout: float = TIMEOUT,
+        connections: int = CONNECTIONS,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        """`server` is a URL, or with a `transport` of its own any description of what answers.
+
+        Raises ComputeError (INVALID_INPUT) for a URL or token that cannot be used, before anything is sent.
+        """
+        check_token(token)
+        self.server = server if transport else checked_url(server, with_token=token is not None)
+        self.token = token
+        self._timeout = timeout
+        try:
+            self._client = self._open(connections, transport)
+        except (OSError, ImportError, ValueError, httpx.InvalidURL) as error:
+            # A file of certificates that is not there, a proxy whose URL cannot be used.
+            message = f"the network settings of the environment cannot be used: {error}"
+            raise _refused(message, "see SSL_CERT_FILE, HTTPS_PROXY and ALL_PROXY") from error
+
+    def _open(self, connections: int, transport: httpx.BaseTransport | None) -> httpx.Client:
+        url = urlsplit("http://embedded" if transport else self.server)
+        return httpx.Client(
+            base_url=url.geturl(),
+            headers={"Authorization": f"Bearer {self.token}"} if self.token else {},
+            # Waiting for a free connection is no failure: the caller may have more threads than connections.
+            timeout=httpx.Timeout(self._timeout, pool=None),
+            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+            transport=transport,
+            verify=url.scheme == "https",
+            # A proxy must not see the token of a plain http request that is meant for this machine.
+            trust_env=transport is None and not (url.scheme == "http" and is_loopback(url.hostname or "")),
+            follow_redirects=False,
+        )
+
+    def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
+        """One request, one answer of any status. Raises NetworkError."""
+        try:
+            with self._client.stream("POST", path, content=body, headers=dict(headers)) as answer:
+                return Response(
+                    status=answer.status_code, headers=headers_of(answer.headers.raw), body=self._read(answer)
+                )
+        except httpx.TimeoutException as error:
+            raise NetworkError(f"no answer from {self.server} within {self._timeout:g} s") from error
+        except httpx.RequestError as error:
+            raise self._failure(error) from error
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _read(self, answer: httpx.Response) -> bytes:
+        body = bytearray()
+        for chunk in answer.iter_bytes():
+            body += chunk
+            if len(body) > MAX_ANSWER:
+                message = f"the answer of {self.server} is larger than {MAX_ANSWER >> 20} MiB"
+                raise NetworkError(message, transient=False)
+        return bytes(body)
+
+    def _failure(self, error: httpx.RequestError) -> NetworkError:
+        text = str(error) or type(error).__name__
+        if "CERTIFICATE_VERIFY_FAILED" in text:
+            hint = "SSL_CERT_FILE names a file with the certificates to trust"
+            return NetworkError(f"the certificate of {self.server} is not trusted: {text}", hint, transient=False)
+        if isinstance(error, httpx.ConnectError | httpx.ProxyError):
+            return NetworkError(f"cannot connect to {self.server}: {text}", "is the server running?")
+        lasting = isinstance(error, httpx.LocalProtocolError | httpx.DecodingError | httpx.UnsupportedProtocol)
+        return NetworkError(f"the connection to {self.server} broke: {text}", transient=not lasting)
+
+
+def check_token(token: str | None) -> None:
+    """Raises ComputeError for what cannot be a token; its text is never shown."""
+    if token is not None and not _TOKEN.fullmatch(token):
+        message = "the token is empty or holds characters that no token has"
+        raise ComputeError(Problem(INVALID_INPUT, "client.token", message, hint="is it the right file or variable?"))
+
+
+def checked_url(server: str, *, with_token: bool) -> str:
+    """The server's URL without a slash at its end. Raises ComputeError."""
+    url = _split(server)
+    if url is not None and (url.username is not None or url.password is not None):
+        raise _refused("a server's URL holds no user and no password", "give the token by its variable or file")
+    if url is None or url.scheme not in ("http", "https") or not url.hostname or url.query or url.fragment:
+        scheme = "http" if is_loopback(server.partition(":")[0]) else "https"
+        near = re.fullmatch(r"[\w.-]+(:\d+)?(/\S*)?", server)
+        hint = f'did you mean "{scheme}://{server}"?' if near else "it reads https://HOST[:PORT][/PATH]"
+        raise _refused("this is not the URL of a server" if url is None else f"not the URL of a server: {server}", hint)
+    if with_token and url.scheme == "http" and not is_loopback(url.hostname):
+        raise _refused(f"a token is not sent over plain http to {url.hostname}", "use https")
+    return server.rstrip("/")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its name alone; no name is looked up."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _split(server: str) -> SplitResult | None:
+    """The URL's parts; None for a text that is none at all."""
+    if not server.isprintable() or " " in server:
+        return None
+    try:
+        url = urlsplit(server)
+        return url if url.port != 0 else None
+    except ValueError:
+        return None
+
+
+def _refused(message: str, hint: str) -> ComputeError:
+    return ComputeError(Problem(INVALID_INPUT, "client.server", message, "server", hint))
