@@ -112,6 +112,11 @@ class PoolState:
         others = [o for t, o in offers.items() if t != pool.owner_id]
         return cls(pool, offers, quotas, rollup, len(others), sum(o.include_descendants for o in others))
 
+    def copy(self) -> PoolState:
+        """A state of its own, so that a model can change while what was read stays."""
+        quotas = {tenant_id: dict(rows) for tenant_id, rows in self.quotas.items()}
+        return PoolState(self.pool, dict(self.offers), quotas, self.rollup, self.others, self.wide)
+
     def rows(self, tenant_id: str) -> Mapping[str, QuotaRow]:
         return self.quotas.get(tenant_id, {})
 

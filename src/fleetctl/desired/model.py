@@ -27,6 +27,10 @@ class Place:
         """The place of a value below this one; the nearest parent that is written when it is not."""
         return self.document.source((*self.path, *more))
 
+    def at(self, *more: str | int) -> Place:
+        """The place of a value below this one."""
+        return Place(self.document, (*self.path, *more))
+
 
 @dataclass(frozen=True, slots=True)
 class Embedded:

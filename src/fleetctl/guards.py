@@ -1,0 +1,72 @@
+"""Guards: limits on what one plan may take away, in force unless an override names the number that may pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from better_compute.domain.atoms import ATOMS
+from better_compute.domain.problems import Problem
+from fleetctl.live import Live
+from fleetctl.plan import Operation, Plan
+
+MAX_ARCHIVES = 1
+MAX_ARCHIVE_PERCENT = 10
+MAX_WITHDRAWALS = 10
+
+ALLOWABLE = ("archives", "withdrawals")
+"""What `--allow NAME=N` can name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """`--allow` and why: the numbers that may pass, by name."""
+
+    numbers: Mapping[str, int]
+    reason: str | None = None
+
+
+def check(plan: Plan, live: Live, override: Override) -> list[Problem]:
+    """A problem for every guard that the plan breaks; the plan itself is always shown whole."""
+    archives = [operation for operation in plan.operations if operation.action == "archive"]
+    withdrawals = [operation for operation in plan.operations if _withdraws(operation)]
+    lost = sum(len(_others(live, operation)) for operation in archives) + len(withdrawals)
+    found = []
+    if (limit := _archive_limit(plan, override)) < len(archives):
+        message = f"{_count(len(archives), 'archive')}, and one apply may do {limit}"
+        found.append(_problem("guard.archives", message, "archives", len(archives), archives[0]))
+    if (limit := override.numbers.get("withdrawals", MAX_WITHDRAWALS)) < lost:
+        message = f"{_count(lost, 'withdrawal')}, and one apply may do {limit}"
+        found.append(_problem("guard.withdrawals", message, "withdrawals", lost, (withdrawals or archives)[0]))
+    return found
+
+
+def _archive_limit(plan: Plan, override: Override) -> int:
+    """The smaller of the absolute and the relative limit, at every size of fleet; an override lifts both."""
+    if "archives" in override.numbers:
+        return override.numbers["archives"]
+    return min(MAX_ARCHIVES, max(1, plan.live_pools * MAX_ARCHIVE_PERCENT // 100))
+
+
+def _withdraws(operation: Operation) -> bool:
+    """An unoffer, or an offer whose GPU rows all fall to 0."""
+    if operation.action == "unoffer":
+        return True
+    if operation.action != "offer" or operation.before is None:
+        return False
+    before, after = operation.before["quota"], operation.after["quota"]
+    had = [resource for resource in ATOMS.values() if before.get(resource, 0)]
+    return bool(had) and not any(after.get(resource, 0) for resource in ATOMS.values())
+
+
+def _others(live: Live, operation: Operation) -> list[str]:
+    return [tenant for tenant in live.pools[operation.pool_id].offers if tenant != live.tenant_id]
+
+
+def _problem(rule: str, message: str, name: str, number: int, first: Operation) -> Problem:
+    hint = f'if that is meant: --allow {name}={number} --reason "why"'
+    return Problem("BLOCKED", rule, message, hint=hint, source=first.source)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,71 @@
+"""Live state: everything of the control plane that a plan stands on, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from better_compute.domain.facts import Site
+from better_compute.domain.ids import DERIVATION
+from better_compute.domain.problems import INVALID_STATE, ComputeError, Problem
+from better_compute.domain.state import PoolState
+
+if TYPE_CHECKING:
+    from better_compute.client import Client
+
+ORIGIN = "pool.origin"
+"""The capability of a server whose owners see a pool's key and creator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """A control plane as it introduces itself; `now` is its clock in epoch milliseconds, `digest_key` the acting
+    tenant's key under which sensitive values enter digests."""
+
+    url: str
+    id: str
+    derivation: str
+    capabilities: frozenset[str]
+    digest_key: bytes
+    now: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """One state of the tenant's pools (archived ones too, by id) and sites. `sequence` is the last event in it;
+    `reader_id` the identity that read."""
+
+    instance: Instance
+    reader_id: str
+    tenant_id: str
+    sequence: int
+    pools: Mapping[str, PoolState]
+    sites: Mapping[str, Site]
+
+
+def read(client: Client, url: str, tenant_id: str) -> Live:
+    """Read what `tenant_id` owns. Raises ComputeError: a partial read is never planned on."""
+    info = client.system_info()
+    if info.derivation != DERIVATION:
+        message = f"the server derives ids by {info.derivation!r}, and this build knows {DERIVATION} alone"
+        raise ComputeError(Problem(INVALID_STATE, "server.derivation", message, hint="use the build of that server"))
+    if info.digest_key is None:
+        message = f"this identity may not read the pools that {tenant_id} owns"
+        raise ComputeError(Problem("ACCESS_DENIED", "server.rights", message))
+    pools, sequence = client.all_pools(owned=True)
+    return Live(
+        instance=Instance(
+            url=url,
+            id=info.instance_id,
+            derivation=info.derivation,
+            capabilities=frozenset(info.capabilities),
+            digest_key=info.digest_key,
+            now=info.time,
+        ),
+        reader_id=client.whoami().identity_id,
+        tenant_id=tenant_id,
+        sequence=sequence,
+        pools={state.pool.id: state for state in pools if state.pool},
+        sites={site.id: site for site in client.all_sites()},
+    )

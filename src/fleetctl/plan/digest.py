@@ -1,0 +1,79 @@
+"""What makes two plans the same: digests over canonical JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from better_compute.domain.policy.secrets import conceal
+from fleetctl.plan.operation import Json, Operation
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What a plan is of: digests of another server, tenant, caller or fleet never meet."""
+
+    derivation: str
+    instance_id: str
+    fleet: str
+    tenant_id: str
+    caller: str
+
+    def json(self) -> dict[str, Json]:
+        return {
+            "formatVersion": FORMAT_VERSION,
+            "derivation": self.derivation,
+            "instanceId": self.instance_id,
+            "fleet": self.fleet,
+            "tenantId": self.tenant_id,
+            "caller": self.caller,
+        }
+
+
+def canonical_json(value: Json) -> bytes:
+    """The one spelling of a JSON value: sorted keys, no spaces, UTF-8."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def plan_digest(scope: Scope, operations: Sequence[Operation], key: bytes) -> str:
+    """SHA-256 over the scope and, in the plan's order, what each operation does and under which precondition. Not over
+    times, sources, effects or dependencies: the same files against the same live state give the same digest."""
+    return _sha256({**scope.json(), "operations": [_content(operation, key) for operation in operations]})
+
+
+def operation_digest(scope: Scope, operation: Operation, key: bytes) -> str:
+    """The digest of one operation by itself, wherever it stands in a plan."""
+    return _sha256({**scope.json(), "operation": _content(operation, key)})
+
+
+def inputs_digest(canonical_inputs: Json, key: bytes) -> str:
+    """HMAC of the whole desired state under the tenant's key: files hold secrets, and this must not be guessed at."""
+    return hmac.new(key, canonical_json(canonical_inputs), hashlib.sha256).hexdigest()
+
+
+def checksum(document: Mapping[str, Json]) -> str:
+    """SHA-256 of a plan file without its own `checksum`."""
+    return _sha256({name: value for name, value in document.items() if name != "checksum"})
+
+
+def _content(operation: Operation, key: bytes) -> dict[str, Json]:
+    def keyed(value: Any) -> Json:
+        return {"hmac": hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest()}
+
+    return {
+        "action": operation.action,
+        "poolId": operation.pool_id,
+        "toTenantId": operation.to_tenant_id,
+        "after": conceal(operation.after, keyed),
+        "precondition": dict(operation.precondition),
+    }
+
+
+def _sha256(value: Json) -> str:
+    return hashlib.sha256(canonical_json(value)).hexdigest()

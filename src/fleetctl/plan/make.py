@@ -1,0 +1,153 @@
+"""A plan: frozen, ordered, with a digest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from better_compute.domain.problems import INVALID_STATE, Problem
+from better_compute.domain.state import PoolState
+from fleetctl.desired import Desired, PoolEntry
+from fleetctl.desired.canonical import canonical_inputs
+from fleetctl.diff import Diff, compare
+from fleetctl.live import ORIGIN, Live
+from fleetctl.order import GivenUp, Ordering, arrange
+from fleetctl.plan.digest import Scope, inputs_digest, operation_digest, plan_digest
+from fleetctl.plan.operation import Operation
+from fleetctl.plan.operations import operations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What will be done, in `operations`' order or any that their `depends_on` admits, and what was found on the way.
+
+    A finding of severity `error` blocks the whole plan. Counts are of entries and of live pools.
+    """
+
+    scope: Scope
+    operations: tuple[Operation, ...]
+    findings: tuple[Problem, ...]
+    digest: str
+    inputs: str
+    sequence: int
+    entries: int
+    changed_pools: int
+    live_pools: int
+    """Those of the entries that are live and not archived."""
+    removed: tuple[str, ...]
+    foreign: int
+
+    @property
+    def blocked(self) -> bool:
+        return any(finding.severity == "error" for finding in self.findings)
+
+    def with_findings(self, findings: Sequence[Problem]) -> Plan:
+        return replace(self, findings=(*self.findings, *findings))
+
+
+def make(desired: Desired, live: Live) -> Plan:
+    """The plan that brings `live` to `desired`. Raises ValueError when the files name no caller: ids derive from it."""
+    if desired.caller is None:
+        raise ValueError("a plan needs a caller")
+    diff = compare(desired, live.pools)
+    scope = Scope(
+        derivation=live.instance.derivation,
+        instance_id=live.instance.id,
+        fleet=desired.fleet,
+        tenant_id=desired.tenant_id,
+        caller=desired.caller,
+    )
+    key = live.instance.digest_key
+    unordered = operations(diff, desired.tenant_id)
+    ordering = arrange([operation.command for operation in unordered], live.pools)
+    ordered = _ordered(unordered, ordering, scope, key)
+    return Plan(
+        scope=scope,
+        operations=ordered,
+        findings=(*desired.warnings, *_findings(diff, live), *_cycles(ordering, unordered)),
+        digest=plan_digest(scope, ordered, key),
+        inputs=inputs_digest(canonical_inputs(desired), key),
+        sequence=live.sequence,
+        entries=len(desired.entries),
+        changed_pools=len({operation.pool_id for operation in ordered}),
+        live_pools=sum(_is_live(live.pools.get(pool_id)) for pool_id in desired.entries),
+        removed=tuple(state.pool.idempotency_key or state.pool.id for state in diff.removed if state.pool),
+        foreign=diff.foreign,
+    )
+
+
+def _is_live(state: PoolState | None) -> bool:
+    return state is not None and state.pool is not None and not state.pool.archived
+
+
+def _ordered(unordered: list[Operation], ordering: Ordering, scope: Scope, key: bytes) -> tuple[Operation, ...]:
+    numbers = {index: n for n, index in enumerate(ordering.sequence, 1)}
+    lost: dict[int, list[str]] = {}
+    for given_up in ordering.given_up:
+        lost.setdefault(given_up.then, []).append(_sentence(given_up, unordered))
+    return tuple(
+        replace(
+            operation := unordered[index],
+            n=numbers[index],
+            depends_on=tuple(sorted(numbers[other] for other in ordering.depends_on[index])),
+            effects=(*operation.effects, *lost.get(index, ())),
+            digest=operation_digest(scope, operation, key),
+        )
+        for index in ordering.sequence
+    )
+
+
+def _sentence(given_up: GivenUp, unordered: list[Operation]) -> str:
+    """What was given up, for the one who reads the plan."""
+    pool = unordered[given_up.first].name
+    if given_up.kind == "gap":
+        return f"{pool} is offered to nobody for a moment: {given_up.tenant_id} gives it up first"
+    amount = f"{given_up.amount} {given_up.resource}"
+    return (
+        f"{given_up.tenant_id} holds {amount} less for a moment, until {pool} is done: the wishes wait for each other"
+    )
+
+
+def _findings(diff: Diff, live: Live) -> list[Problem]:
+    found = [
+        replace(problem, source=pool.entry.place.source(problem.path), path=_named(pool.entry, problem.path))
+        for pool in diff.pools
+        for problem in pool.problems
+    ]
+    for entry in diff.gone:
+        message = f"{_named(entry)} never existed: there is nothing to archive"
+        found.append(_note("fleet.tombstone", message, entry))
+    for state in diff.removed:
+        if state.pool is not None:
+            name = state.pool.idempotency_key or state.pool.id
+            message = f"{name} is live, this fleet made it, and no entry names it: it is left as it is"
+            hint = f"to archive it, write `- {{idempotencyKey: {name}, archived: true}}`"
+            found.append(Problem(INVALID_STATE, "fleet.removed", message, name, hint, severity="warning"))
+    if ORIGIN not in live.instance.capabilities:
+        message = "this server does not say who made a pool, so pools that left the files cannot be told from others"
+        found.append(Problem("UNCHECKED", "fleet.removed", message, severity="unchecked"))
+    return found
+
+
+def _cycles(ordering: Ordering, unordered: list[Operation]) -> list[Problem]:
+    return [
+        Problem(
+            INVALID_STATE,
+            "fleet.order",
+            f"no order is legal: {', '.join(f'{unordered[i].action} {unordered[i].name}' for i in cycle)} each wait"
+            " for another",
+            hint="make the change in two steps",
+            source=unordered[cycle[0]].source,
+        )
+        for cycle in ordering.cycles
+    ]
+
+
+def _note(rule: str, message: str, entry: PoolEntry) -> Problem:
+    return Problem(INVALID_STATE, rule, message, severity="warning", source=entry.place.source("archived"))
+
+
+def _named(entry: PoolEntry, path: str = "") -> str:
+    """A path that starts with the entry's key, as people look for it."""
+    name = f"pools[{entry.key or entry.pool_id}]"
+    return f"{name}.{path}" if path else name

@@ -1,0 +1,214 @@
+"""From differences to operations: commands with preconditions, reasons, effects and inverses; not yet in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_OWNER_QUOTA
+from better_compute.domain.commands import ArchivePool, CreatePool, OfferPool, SetQuota, UnofferPool, UpdatePool
+from better_compute.domain.state import Pool, PoolState, Terms
+from fleetctl.desired import PoolEntry
+from fleetctl.diff import Diff, OfferDiff, PoolDiff
+from fleetctl.plan.operation import Inverse, Json, Operation, Reason, Severity
+
+SPENT = Inverse(None, why="an archived pool is not revived, and its key is spent")
+
+
+def operations(diff: Diff, tenant_id: str) -> list[Operation]:
+    """The operations that make the differences go away, in the order of the pools' ids."""
+    return [operation for pool in diff.pools for operation in _of_pool(pool, tenant_id)]
+
+
+def _of_pool(diff: PoolDiff, tenant_id: str) -> Iterator[Operation]:
+    """None for a pool that cannot become as wished: half of a change is not a change."""
+    if any(problem.severity == "error" for problem in diff.problems):
+        return
+    live, wish = diff.live, diff.entry.pool
+    if diff.archives and live is not None and live.pool is not None:
+        yield _archive(diff.entry, live, live.pool)
+        return
+    if live is None and wish is not None:
+        yield _create(diff.entry, wish)
+    if live is not None and live.pool is not None and wish is not None:
+        if diff.changes:
+            yield _update(diff, live.pool, wish)
+        if diff.owner_quota:
+            yield _set_quota(diff, live, wish)
+    for offer in diff.offers:
+        yield _offer(diff, offer, tenant_id) if offer.after else _unoffer(diff, offer, tenant_id)
+
+
+def _create(entry: PoolEntry, wish: CreatePool) -> Operation:
+    owner_quota = DEFAULT_OWNER_QUOTA if wish.owner_quota is None else wish.owner_quota
+    after: dict[str, Json] = {
+        "siteId": wish.site_id,
+        "class": wish.class_,
+        "gpuModel": wish.gpu_model,
+        "sharing": wish.sharing,
+        "agent": wish.agent or DEFAULT_AGENT,
+        "policy": dict(wish.policy),
+        "ownerQuota": dict(owner_quota),
+    }
+    if wish.provider_account_id is not None:
+        after["providerAccountId"] = wish.provider_account_id
+    return Operation(
+        command=wish,
+        key=entry.key,
+        before=None,
+        after=after,
+        changes=(),
+        reason=Reason("new", "the files have it and the server has not"),
+        inverse=Inverse("archive", {"archived": True}, "which spends the key"),
+        place=entry.place,
+    )
+
+
+def _update(diff: PoolDiff, pool: Pool, wish: CreatePool) -> Operation:
+    model = wish.gpu_model if wish.gpu_model != pool.gpu_model else None
+    policy = wish.policy if any(c.path != "gpuModel" for c in diff.changes) else None
+    before: dict[str, Json] = {}
+    after: dict[str, Json] = {}
+    if model is not None:
+        before["gpuModel"], after["gpuModel"] = pool.gpu_model, model
+    if policy is not None:
+        before["policy"], after["policy"] = dict(pool.policy), dict(policy)
+    return Operation(
+        command=UpdatePool(
+            tenant_id=wish.tenant_id, pool_id=pool.id, policy=policy, gpu_model=model, expected_version=pool.version
+        ),
+        key=diff.entry.key,
+        before=before,
+        after=after,
+        changes=diff.changes,
+        reason=Reason("changed", "the server has it otherwise than the files"),
+        inverse=Inverse("update", before),
+        place=diff.entry.place.at("policy" if policy is not None else "gpuModel"),
+        effects=("meters and authorization follow the new model",) if model else (),
+        severity="lowers" if model else "safe",
+    )
+
+
+def _set_quota(diff: PoolDiff, live: PoolState, wish: CreatePool) -> Operation:
+    before = live.limits(wish.tenant_id)
+    quota = _exact(wish.owner_quota or {}, before)
+    return Operation(
+        command=SetQuota(
+            tenant_id=wish.tenant_id,
+            pool_id=wish.pool_id,
+            to_tenant_id=wish.tenant_id,
+            quota=quota,
+            expected_version=live.pool.owner_quota_version if live.pool else None,
+        ),
+        key=diff.entry.key,
+        before={"quota": before},
+        after={"quota": quota},
+        changes=diff.owner_quota,
+        reason=Reason("changed", "the owner's quota is otherwise than the files say"),
+        inverse=Inverse("setQuota", {"quota": _exact(before, quota)}),
+        place=diff.entry.place.at("ownerQuota"),
+        effects=_below_use(live, wish.tenant_id, quota),
+        severity=_severity(before, quota),
+    )
+
+
+def _offer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
+    """Every wished row is named, and those to go are named with 0: offering again lets unnamed rows stay."""
+    wish = offer.after or Terms({})
+    before = offer.before
+    quota = _exact(wish.quota, before.quota if before else {})
+    held = diff.live.offers.get(offer.tenant_id) if diff.live else None
+    effects = _below_use(diff.live, offer.tenant_id, quota) if diff.live else ()
+    return Operation(
+        command=OfferPool(
+            tenant_id=tenant_id,
+            pool_id=diff.entry.pool_id,
+            to_tenant_id=offer.tenant_id,
+            quota=quota,
+            priority=wish.priority,
+            include_descendants=wish.include_descendants,
+            expected_version=held.version if held else 0,
+        ),
+        key=diff.entry.key,
+        before=terms_json(before) if before else None,
+        after=terms_json(Terms(quota, wish.priority, wish.include_descendants)),
+        changes=offer.changes,
+        reason=Reason("changed", "the server has it otherwise") if before else Reason("new", "a new offer"),
+        inverse=Inverse("offer", terms_json(before)) if before else Inverse("unoffer"),
+        place=diff.entry.offer_places.get(offer.tenant_id, diff.entry.place),
+        effects=effects,
+        severity=_severity(before.quota, quota) if before else "safe",
+    )
+
+
+def _unoffer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
+    before = offer.before or Terms({})
+    held = diff.live.offers.get(offer.tenant_id) if diff.live else None
+    rows = diff.live.rows(offer.tenant_id) if diff.live else {}
+    kept = [f"{row.used} {resource} in use stay booked" for resource, row in sorted(rows.items()) if row.used]
+    return Operation(
+        command=UnofferPool(
+            tenant_id=tenant_id,
+            pool_id=diff.entry.pool_id,
+            to_tenant_id=offer.tenant_id,
+            expected_version=held.version if held else 0,
+        ),
+        key=diff.entry.key,
+        before=terms_json(before),
+        after=None,
+        changes=offer.changes,
+        reason=Reason("unstated", "the files state this pool's offers and this one is not among them"),
+        inverse=Inverse("offer", terms_json(before)),
+        place=diff.entry.place.at("offers"),
+        effects=(f"{offer.tenant_id} no longer sees the pool", *kept),
+        severity="withdraws",
+    )
+
+
+def _archive(entry: PoolEntry, live: PoolState, pool: Pool) -> Operation:
+    held = sorted(t for t in live.offers if t != pool.owner_id)
+    lost = (f"withdraws its {len(held)} offers: {', '.join(held)}",) if held else ()
+    return Operation(
+        command=ArchivePool(
+            tenant_id=pool.owner_id,
+            pool_id=pool.id,
+            expected_version=pool.version,
+            expected_offers_version=pool.offers_version,
+        ),
+        key=entry.key or pool.idempotency_key,
+        before={"archived": False},
+        after={"archived": True},
+        changes=(),
+        reason=Reason("tombstone", "the files mark it archived"),
+        inverse=SPENT,
+        place=entry.place.at("archived"),
+        effects=("cannot be undone, the key is spent", *lost),
+        severity="irreversible",
+    )
+
+
+def terms_json(terms: Terms) -> dict[str, Json]:
+    """An offer's terms as files spell them."""
+    return {
+        "quota": dict(terms.quota),
+        "priority": terms.priority,
+        "includeDescendants": terms.include_descendants,
+    }
+
+
+def _exact(wished: Mapping[str, int], live: Mapping[str, int]) -> dict[str, int]:
+    """The wished rows, and a 0 for every live one that is to go."""
+    return {resource: 0 for resource, limit in live.items() if limit and resource not in wished} | dict(wished)
+
+
+def _severity(before: Mapping[str, int], after: Mapping[str, int]) -> Severity:
+    return "lowers" if any(after.get(r, limit) < limit for r, limit in before.items()) else "safe"
+
+
+def _below_use(live: PoolState, tenant_id: str, quota: Mapping[str, int]) -> tuple[str, ...]:
+    """Rows that will be lower than what is in use: bookings stay, nothing new fits (rule quota.exact)."""
+    rows = live.rows(tenant_id)
+    return tuple(
+        f"{resource}: {limit} is below the {rows[resource].used} in use; bookings stay, nothing new fits"
+        for resource, limit in sorted(quota.items())
+        if resource in rows and limit < rows[resource].used
+    )

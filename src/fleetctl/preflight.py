@@ -1,0 +1,67 @@
+"""Preflight: the plan's operations, in order, through the control plane's own rules; every state in between is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from better_compute.domain.commands import SetQuota
+from better_compute.domain.decide import decide
+from better_compute.domain.facts import Facts
+from better_compute.domain.problems import Problem, Refused
+from better_compute.domain.state import PoolState
+from fleetctl.desired.locate import locate
+from fleetctl.live import Live
+from fleetctl.plan import Operation, Plan
+
+if TYPE_CHECKING:
+    from better_compute.client import Client
+
+
+def check(plan: Plan, live: Live, client: Client | None) -> list[Problem]:
+    """Every problem of the plan, with its source. The fold is the proof; the server is asked only where a fact was not
+    to be had here (`client` of None: nobody is asked, and what is unchecked stays so)."""
+    judged = fold(plan.operations, live, plan.scope.caller)
+    open_questions = any(p.severity == "unchecked" for problems in judged for p in problems)
+    if open_questions and client is not None:
+        judged = _answered(judged, client.preflight([o.command for o in plan.operations], plan.scope.caller))
+    return [_placed(p, o) for o, problems in zip(plan.operations, judged, strict=True) for p in problems]
+
+
+def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[Problem]]:
+    """Run the operations one after the other on a model of the live state: the problems of each."""
+    facts = Facts(actor_id=caller, now=live.instance.now, sites=live.sites, tenants=None, accounts=None, attestors=None)
+    models: dict[str, PoolState] = {}
+    judged: list[list[Problem]] = []
+    for operation in operations:
+        model = models.get(operation.pool_id)
+        if model is None:
+            known = live.pools.get(operation.pool_id)
+            model = models[operation.pool_id] = known.copy() if known else PoolState()
+        decision = decide(model, operation.command, facts)
+        if isinstance(decision, Refused):
+            judged.append(list(decision.problems))
+        else:
+            model.apply(decision.change)
+            judged.append(list(decision.warnings))
+    return judged
+
+
+def _answered(judged: list[list[Problem]], answers: Iterable[Sequence[Problem]]) -> list[list[Problem]]:
+    """Local problems, and of the server's those of rules that were open here; its answers close them."""
+    merged = []
+    for local, remote in zip(judged, answers, strict=True):
+        known = [p for p in local if p.severity != "unchecked"]
+        rules = {p.rule for p in known}
+        merged.append(known + [p for p in remote if p.rule not in rules])
+    return merged
+
+
+def _placed(problem: Problem, operation: Operation) -> Problem:
+    """The problem with the place in the files that it is about."""
+    path = problem.path
+    if isinstance(operation.command, SetQuota):
+        path = path.removeprefix("quota").lstrip(".")
+    who = f"pools[{operation.name}]" + (f".offers[{operation.to_tenant_id}]" if operation.action == "offer" else "")
+    return replace(problem, source=locate(operation.place, path)).under(who)
