@@ -208,3 +208,14 @@ class Caller:
     tenant_id: str
     via: Mapping[str, Any] | None = field(default=None)
     credential_expires_at: int | None = None
+
+
+class Authorizer(Protocol):
+    def rights(self, caller: Caller, tenant_id: str) -> frozenset[str]:
+        """The actions that `caller` may take as `tenant_id`: none when it may not act as it, whether or not there is
+        such a tenant."""
+        ...
+
+
+Authenticate = Callable[[str], Caller]
+"""Who the bearer of a token is. Raises ComputeError UNAUTHENTICATED, the same for every token that does not count."""

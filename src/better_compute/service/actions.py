@@ -1,0 +1,43 @@
+"""Which right each operation asks for."""
+
+from __future__ import annotations
+
+ADMIN = "compute:admin"
+"""Kept to identities of the root tenant."""
+
+NONE = ""
+"""No right beyond a credential that counts."""
+
+ACTIONS: dict[str, str] = {
+    "pools/create": "compute:pools:create",
+    "pools/list": "compute:pools:read",
+    "pools/get": "compute:pools:read",
+    "pools/update": "compute:pools:manage",
+    "pools/offer": "compute:pools:share",
+    "pools/unoffer": "compute:pools:share",
+    "pools/listOffers": "compute:pools:read",
+    "pools/archive": "compute:pools:manage",
+    "quotas/list": "compute:quotas:read",
+    "quotas/set": "compute:quotas:manage",
+    "preflight/check": "compute:pools:read",
+    "sites/create": "compute:sites:create",
+    "sites/list": "compute:sites:read",
+    "sites/get": "compute:sites:read",
+    "nodes/createJoinToken": "compute:nodes:manage",
+    "nodes/join": "compute:nodes:join",
+    "nodes/list": "compute:nodes:read",
+    "nodes/get": "compute:nodes:read",
+    "events/list": "compute:events:read",
+    "providerAccounts/create": ADMIN,
+    "providerAccounts/list": ADMIN,
+    "tenants/create": ADMIN,
+    "tenants/list": ADMIN,
+    "tenants/get": ADMIN,
+    "identities/create": ADMIN,
+    "identities/list": ADMIN,
+    "credentials/create": ADMIN,
+    "credentials/list": ADMIN,
+    "credentials/revoke": ADMIN,
+    "identities/whoami": NONE,
+    "system/info": NONE,
+}
