@@ -1,4 +1,4 @@
-"""Preflight: the plan's operations, in order, through the control plane's own rules; every state in between is judged."""
+"""Preflight: the operations, in order, through the control plane's own rules; every state in between is judged."""
 
 from __future__ import annotations
 

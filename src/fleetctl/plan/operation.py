@@ -52,8 +52,11 @@ class Inverse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """`command` carries the precondition, read at plan time. `place` is where the files ask for it. `before` and `after` are JSON, unmasked: whoever shows
-    them masks them. `n` counts from 1 in the plan's order, `depends_on` names operations by it."""
+    """`command` carries the precondition, read at plan time; `place` is where the files ask for it.
+
+    `before` and `after` are JSON, unmasked: whoever shows them masks them. `n` counts from 1 in the plan's order,
+    `depends_on` names operations by it.
+    """
 
     command: Command
     key: str | None

@@ -1,0 +1,196 @@
+"""The only writer: runs a plan's operations, as many at a time as it may, each under its own precondition."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, replace
+from graphlib import TopologicalSorter
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from better_compute.domain.commands import (
+    ArchivePool,
+    CreatePool,
+    OfferPool,
+    SetQuota,
+    UnofferPool,
+    UpdatePool,
+)
+from better_compute.domain.problems import CONFLICT, INTERNAL_ERROR, VERSION_CONFLICT, ComputeError, Problem
+from better_compute.domain.state import PoolState, Terms
+from fleetctl.diff import offer_changes, policy_changes
+from fleetctl.journal import Journal, Outcome
+from fleetctl.plan import Operation, Plan
+
+if TYPE_CHECKING:
+    from better_compute.client import Client
+
+Progress = Callable[[Outcome], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """What an apply writes with. `change` is what every event keeps as `via`; the operation's digest is added to it.
+    Once `stop` is set nothing new is started."""
+
+    client: Client
+    executor: Executor
+    parallelism: int
+    change: Mapping[str, Any]
+    journal: Journal
+    progress: Progress
+    stop: Event
+
+
+def run(plan: Plan, writer: Writer) -> tuple[Outcome, ...]:
+    """Run every operation after those it depends on, and say what became of each, in the plan's order.
+
+    A failed operation blocks those that depend on it and nothing else. Never plans anew: a killed apply is repaired by
+    the same command again.
+    """
+    operations = {operation.n: operation for operation in plan.operations}
+    sorter = TopologicalSorter({operation.n: operation.depends_on for operation in plan.operations})
+    sorter.prepare()
+    ready: deque[int] = deque(sorter.get_ready())
+    running: dict[Future[Outcome], int] = {}
+    outcomes: dict[int, Outcome] = {}
+    while ready or running:
+        while ready and len(running) < writer.parallelism and not writer.stop.is_set():
+            n = ready.popleft()
+            running[writer.executor.submit(_perform, operations[n], writer)] = n
+        if not running:
+            break
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            n = running.pop(future)
+            outcomes[n] = outcome = future.result()
+            writer.progress(outcome)
+            if outcome.status == "done":
+                sorter.done(n)
+        ready.extend(sorter.get_ready())
+    return _complete(plan, outcomes)
+
+
+def _complete(plan: Plan, outcomes: dict[int, Outcome]) -> tuple[Outcome, ...]:
+    """Every operation's outcome: one that did not run is blocked by those it waits for, or was not started."""
+    for operation in plan.operations:
+        if operation.n not in outcomes:
+            failed = tuple(n for n in operation.depends_on if outcomes[n].status in ("failed", "blocked"))
+            status = "blocked" if failed else "notStarted"
+            outcomes[operation.n] = Outcome(operation, status, waits_for=failed)
+    return tuple(outcomes[operation.n] for operation in plan.operations)
+
+
+def _perform(operation: Operation, writer: Writer) -> Outcome:
+    """One operation, to its end. What a lost answer left done is found done: its precondition no longer holds, and the
+    object is as wished."""
+    attempts = 1
+
+    def watch(problem: Problem, wait: float) -> None:
+        nonlocal attempts
+        writer.journal.retried(operation, attempts, problem, wait)
+        attempts += 1
+
+    client = writer.client.under({**writer.change, "operation": operation.digest}, watch=watch)
+    writer.journal.started(operation, attempts)
+    try:
+        outcome = _send(operation, client)
+    except ComputeError as error:
+        outcome = Outcome(operation, "failed", problem=error.problems[0])
+        if error.code == VERSION_CONFLICT and _is_as_wished(operation, writer.client):
+            outcome = Outcome(operation, "done", "already as wished")
+    except (
+        Exception
+    ) as error:  # one call that goes wrong in a way nobody thought of must not lose the report of the rest
+        outcome = Outcome(operation, "failed", problem=Problem(INTERNAL_ERROR, "apply.call", repr(error)))
+    outcome = replace(outcome, attempts=attempts)
+    writer.journal.finished(outcome)
+    return outcome
+
+
+def _send(operation: Operation, client: Client) -> Outcome:
+    """Make the call and hold its answer against the wish: a server that answers with something else did not do it."""
+    match operation.command:
+        case CreatePool() as command:
+            return _judged(operation, _created(client.create_pool(command), command))
+        case UpdatePool() as command:
+            return _judged(operation, _updated(client.update_pool(command), command))
+        case OfferPool() as command:
+            return _judged(operation, _offered(client.offer_pool(command), command))
+        case UnofferPool() as command:
+            return Outcome(operation, "done", "" if client.unoffer_pool(command) else "already gone")
+        case SetQuota() as command:
+            limits = client.set_quota(command)
+            return _judged(operation, _granted(limits, command))
+        case ArchivePool() as command:
+            archived = client.archive_pool(command).pool
+            return _judged(operation, "" if archived and archived.archived else "the pool is not archived")
+    raise TypeError(f"no call does {operation.action}")
+
+
+def _judged(operation: Operation, difference: str) -> Outcome:
+    if not difference:
+        return Outcome(operation, "done")
+    hint = "plan again: what is there now is not what this plan was made for"
+    return Outcome(operation, "failed", problem=Problem(CONFLICT, "apply.answer", difference, hint=hint))
+
+
+def _created(state: PoolState, wish: CreatePool) -> str:
+    """A create answers the pool of its key, whoever made it and however (rule pool.key)."""
+    pool = state.pool
+    if pool is None or pool.id != wish.pool_id:
+        return f"the server made {pool.id if pool else 'nothing'} where {wish.pool_id} was planned"
+    if pool.archived:
+        return "the pool of this key was archived meanwhile"
+    return _as_updated(state, wish.gpu_model, dict(wish.policy))
+
+
+def _updated(state: PoolState, wish: UpdatePool) -> str:
+    return _as_updated(state, wish.gpu_model, None if wish.policy is None else dict(wish.policy))
+
+
+def _as_updated(state: PoolState, model: str | None, policy: dict[str, Any] | None) -> str:
+    pool = state.pool
+    if pool is None:
+        return "the pool is not there"
+    if model is not None and pool.gpu_model != model:
+        return f"the pool is there with gpuModel {pool.gpu_model}, not {model}"
+    changed = policy_changes(pool.policy, policy) if policy is not None else ()
+    return f"the pool is there with another {', '.join(change.path for change in changed)}" if changed else ""
+
+
+def _offered(terms: Terms | None, wish: OfferPool) -> str:
+    changed = offer_changes(terms, _wished_terms(wish))
+    if terms is None:
+        return "the offer is not there"
+    return f"the offer is there with another {', '.join(change.path for change in changed)}" if changed else ""
+
+
+def _granted(limits: Mapping[str, int], wish: SetQuota) -> str:
+    wrong = sorted(r for r, limit in wish.quota.items() if limits.get(r, 0) != limit)
+    return f"the quota is there with another {', '.join(wrong)}" if wrong else ""
+
+
+def _wished_terms(wish: OfferPool) -> Terms:
+    return Terms(wish.quota, wish.priority or 0, bool(wish.include_descendants))
+
+
+def _is_as_wished(operation: Operation, client: Client) -> bool:
+    """Whether the object already is what the operation would make of it, read afresh."""
+    try:
+        state = client.get_pool(operation.pool_id, include=("offers",))
+    except ComputeError:
+        return False
+    match operation.command:
+        case UpdatePool() as command:
+            return not _updated(state, command)
+        case OfferPool() as command:
+            return not _offered(state.terms(command.to_tenant_id), command)
+        case UnofferPool() as command:
+            return command.to_tenant_id not in state.offers
+        case SetQuota() as command:
+            return not _granted(state.limits(command.to_tenant_id), command)
+        case ArchivePool():
+            return state.pool is not None and state.pool.archived
+    return False

@@ -1,0 +1,63 @@
+"""What an apply did, as it does it: outcomes, and a journal of every attempt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import IO, Any, Literal
+
+from better_compute.domain.problems import Problem
+from fleetctl.plan import Operation
+
+Status = Literal["done", "failed", "blocked", "notStarted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an operation. `note` says more of one that is done (`already as wished`), `problem` why one
+    failed; a blocked one waited in vain for the operations named in `waits_for`."""
+
+    operation: Operation
+    status: Status
+    note: str = ""
+    problem: Problem | None = None
+    waits_for: tuple[int, ...] = ()
+    attempts: int = 0
+
+
+class Journal:
+    """JSON lines, one an attempt and one an outcome, each written out before the next call is made. Holds no values of
+    fleet files. `clock` gives epoch milliseconds."""
+
+    def __init__(self, stream: IO[str] | None, clock: Callable[[], int], digest: str) -> None:
+        self._stream, self._clock, self._digest, self._lock = stream, clock, digest, Lock()
+
+    def started(self, operation: Operation, attempt: int) -> None:
+        self._write(operation, event="attempt", attempt=attempt)
+
+    def retried(self, operation: Operation, attempt: int, problem: Problem, wait: float) -> None:
+        self._write(operation, event="retry", attempt=attempt, code=problem.code, waitSeconds=round(wait, 3))
+
+    def finished(self, outcome: Outcome) -> None:
+        code = {"code": outcome.problem.code} if outcome.problem else {}
+        note = {"note": outcome.note} if outcome.note else {}
+        self._write(outcome.operation, event=outcome.status, attempt=outcome.attempts, **code, **note)
+
+    def _write(self, operation: Operation, **fields: Any) -> None:
+        if self._stream is None:
+            return
+        line = {
+            "time": self._clock(),
+            "plan": self._digest,
+            "operation": operation.digest,
+            "n": operation.n,
+            "action": operation.action,
+            "poolId": operation.pool_id,
+            "toTenantId": operation.to_tenant_id,
+            **fields,
+        }
+        with self._lock:
+            self._stream.write(json.dumps(line) + "\n")
+            self._stream.flush()
