@@ -1,0 +1,91 @@
+"""The nearest good value to one that a field does not allow."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from better_compute.domain.policy.fields import LONGEST_DURATION, SECONDS, Field
+from better_compute.domain.policy.secrets import mask_text
+from better_compute.domain.problems import did_you_mean
+
+_LONGEST = 64
+_LENGTHS = re.compile("(?:[0-9]{1,9}(?:S|SECS?|SECONDS?|M|MINS?|MINUTES?|H|HRS?|HOURS?|D|DAYS?))+")
+
+
+def hint(value: object, field: Field) -> str:
+    """What to write instead; empty where nothing is near."""
+    if value is None:
+        return "leave it out, or give it a value"
+    match field.kind:
+        case "boolean":
+            return _boolean(value)
+        case "integer" | "number":
+            return _number(value, field)
+        case "duration":
+            return _duration(value)
+        case "ratio" | "ratios":
+            return "leave it out for 1"
+        case "string":
+            return _text(value, field)
+        case _:
+            return _structure(value, field)
+
+
+def example(field: Field) -> str:
+    """A value that the field allows."""
+    if field.kind == "string":
+        return field.example or field.values[0]
+    return json.dumps(field.default if field.default is not None else field.low)
+
+
+def _boolean(value: object) -> str:
+    words = {"true": "true", "on": "true", "yes": "true", "1": "true", "false": "false", "off": "false", "no": "false"}
+    found = words.get(str(value).lower(), "false" if str(value) == "0" else "")
+    return f"use {found}" if found else "use true or false"
+
+
+def _number(value: object, field: Field) -> str:
+    low, high = field.low or 0, field.high
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?", value):
+        value = float(value) if "." in value else int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"for example {example(field)}"
+    near: int | float = max(value, low) if high is None else min(max(value, low), high)
+    return f"use {int(near) if field.kind == 'integer' else near}"
+
+
+def _duration(value: object) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        whole = int(value)
+        return f"add the unit: {whole}s, {whole}m, {whole}h or {whole}d" if whole > 0 else "leave it out for no limit"
+    bare = re.sub(r"\s|^P|T(?=[0-9])", "", str(value)[:_LONGEST].upper())  # PT6H, 6 hours, 1h30m
+    if not _LENGTHS.fullmatch(bare):
+        return "for example 6h"
+    length = sum(int(digits) * SECONDS[unit.lower()] for digits, unit in re.findall("([0-9]+)([SMHD])", bare))
+    return f"use {_spell(min(length, LONGEST_DURATION))}" if length else "leave it out for no limit"
+
+
+def _spell(length: int) -> str:
+    unit = next(unit for unit in ("d", "h", "m", "s") if length % SECONDS[unit] == 0)
+    return f"{length // SECONDS[unit]}{unit}"
+
+
+def _text(value: object, field: Field) -> str:
+    if not isinstance(value, str):
+        if isinstance(value, bool) and {"on", "off"} <= set(field.values):
+            return f"use {'on' if value else 'off'}"
+        return f"for example {example(field)}"
+    if field.values:
+        return did_you_mean(value[:_LONGEST], field.values)
+    for near in (value.strip(), value.strip().lower(), f"v{value.strip()}", f"{value.strip()}.0"):
+        if len(near) <= _LONGEST and re.fullmatch(field.pattern, near):
+            return f"use {mask_text(near)}"
+    return f"for example {example(field)}"
+
+
+def _structure(value: Any, field: Field) -> str:
+    if field.kind == "list" and isinstance(value, str):
+        return "write it as a list, even of one"
+    return ""

@@ -1,0 +1,74 @@
+"""Rules on how the GPUs of a pool are split: slots for timeslice and mps, MIG profiles for mig."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from better_compute.domain.families import is_before_turing
+from better_compute.domain.policy.mig import LAYOUTS, Layout, fits
+from better_compute.domain.policy.paths import below
+from better_compute.domain.policy.scope import Scope, problem
+from better_compute.domain.policy.shown import shown
+from better_compute.domain.problems import Problem, did_you_mean
+
+_MPS_SLOTS, _MPS_SLOTS_BEFORE_TURING = 48, 16
+
+
+def check_slots(scope: Scope) -> Iterator[Problem]:
+    """`policy.gpu.slots`: there in a timeslice or mps pool, absent in any other, and not above what MPS can do."""
+    sharing, gpu, slots = scope.sharing, scope.policy.get("gpu", {}), scope.get("gpu.slots")
+    if sharing in ("timeslice", "mps"):
+        if slots is None and isinstance(gpu, dict) and "slots" not in gpu:
+            said = f"a {sharing} pool must say into how many slots each GPU is split"
+            yield problem("gpu.slots", said, "add gpu: {slots: 4}")
+        limit = _MPS_SLOTS_BEFORE_TURING if scope.model and is_before_turing(scope.model) else _MPS_SLOTS
+        if sharing == "mps" and isinstance(slots, int) and limit < slots <= 64:
+            whose = scope.model if limit == _MPS_SLOTS_BEFORE_TURING else "a GPU"
+            yield problem("gpu.slots", f"MPS splits {whose} into at most {limit} slots, not {slots}", f"use {limit}")
+    elif sharing is not None and slots is not None:
+        yield problem("gpu.slots", f"GPUs of a pool that is {sharing} are not split into slots", "leave it out")
+
+
+def check_mig(scope: Scope) -> Iterator[Problem]:
+    """`policy.gpu.mig.*`: only in a mig pool, and only what one card of the family can be cut into."""
+    strategy, devices = scope.get("gpu.mig.strategy"), scope.get("gpu.mig.devices")
+    if scope.sharing not in (None, "mig"):
+        if isinstance(strategy, str) and strategy != "none":
+            said = f"a pool that is {scope.sharing} has no MIG strategy"
+            yield problem("gpu.mig.strategy", said, "use none, or leave it out")
+        if devices is not None:
+            said = f"GPUs of a pool that is {scope.sharing} are not cut into MIG devices"
+            yield problem("gpu.mig.devices", said, "leave it out")
+    elif devices == {} and scope.sharing == "mig":
+        yield problem("gpu.mig.devices", "no MIG device is named", "name one, such as {3g.40gb: 2}, or leave it out")
+    elif isinstance(devices, dict):
+        yield from _devices(devices, scope.model)
+
+
+def _devices(devices: dict[str, Any], model: str | None) -> Iterator[Problem]:
+    if model is not None and model not in LAYOUTS:
+        said = f"what {shown(model)} can be cut into is not known here"
+        yield problem("gpu.mig.devices", said, severity="unchecked")
+        return
+    layouts = LAYOUTS[model] if model else tuple(layout for each in LAYOUTS.values() for layout in each)
+    whose = model or "any GPU"
+    known = sorted({name for layout in layouts for name in layout})
+    unknown = [name for name in devices if name not in known]
+    for name in unknown:
+        near = did_you_mean(name[:64], known)
+        said = f"{shown(name)} is not a MIG profile of {whose}"
+        allowed = "" if near or not model else f"use one of {', '.join(known)}"
+        yield problem("gpu.mig.devices", said, near or allowed, below("policy.gpu.mig.devices", name))
+    counts = {name: count for name, count in devices.items() if type(count) is int and 0 < count <= 7}
+    if not unknown and (reason := _refusal(layouts, counts)):
+        yield problem("gpu.mig.devices", f"one card of {whose} cannot hold these: {reason}")
+
+
+def _refusal(layouts: tuple[Layout, ...], devices: dict[str, int]) -> str:
+    """Why no layout holds the devices; empty where one does."""
+    whole = [layout for layout in layouts if devices.keys() <= layout.keys()]
+    reasons = [fits(layout, devices) for layout in whole]
+    if not reasons:
+        return "the profiles belong to cards of different memory sizes"
+    return "" if "" in reasons else reasons[0]

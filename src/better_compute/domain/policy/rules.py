@@ -1,0 +1,62 @@
+"""What no single field can say: fields that need or exclude each other, and what the pool around a policy allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from better_compute.domain.policy import hosts
+from better_compute.domain.policy.paths import element
+from better_compute.domain.policy.scope import Scope, doubles, problem, text_of
+from better_compute.domain.policy.shown import shown
+from better_compute.domain.problems import Problem, did_you_mean
+
+JOIN_TOKEN = "join-token"
+
+Rule = Callable[[Scope], Iterator[Problem]]
+
+
+def check_rules(scope: Scope) -> list[Problem]:
+    """Every rule on the policy as a whole."""
+    policy = scope.policy
+    return [found for top, rule in _RULES if not top or top in policy for found in rule(scope)]
+
+
+def _acceptance(scope: Scope) -> Iterator[Problem]:
+    kinds = [text_of(entry, "kind") for entry in scope.items("acceptance")]
+    yield from doubles("acceptance.kind", "acceptance", kinds, "kind")
+
+
+def _attestors(scope: Scope) -> Iterator[Problem]:
+    names = [name if isinstance(name, str) else None for name in scope.items("joinAttestors")]
+    yield from doubles("joinAttestors", "joinAttestors", names)
+    for index, name in enumerate(names):
+        place = element("policy.joinAttestors", index)
+        if name is None or name == JOIN_TOKEN:
+            continue
+        if scope.attestors is None:
+            said = f"whether the server runs the attestor {shown(name)} is not known here"
+            yield problem("joinAttestors", said, path=place, severity="unchecked")
+        elif name not in scope.attestors:
+            allowed = sorted(scope.attestors | {JOIN_TOKEN})
+            said = f"the server runs no attestor {shown(name)}, only {', '.join(allowed)}"
+            yield problem("joinAttestors", said, did_you_mean(name[:64], allowed), place)
+
+
+def _overcommit(scope: Scope) -> Iterator[Problem]:
+    if scope.class_ not in (None, "vps-host") and scope.get("overcommit.diskGiB") is not None:
+        said = "only vps-host pools have diskGiB rows: the ratio does nothing here"
+        yield problem("overcommit.diskGiB", said, "leave it out", severity="warning")
+    ratio = scope.get("overcommit.memoryGiB")
+    exact = scope.sharing == "exclusive" or hosts.has_huge_pages(scope)
+    if isinstance(ratio, int | float) and not isinstance(ratio, bool) and ratio > 1 and exact:
+        said = "more memory is sold than is installed, on a pool that sells whole GPUs or huge pages"
+        yield problem("overcommit.memoryGiB", said, "use 1", severity="warning")
+
+
+# By the field that must be there for a rule to have something to say; "" for always.
+_RULES: tuple[tuple[str, Rule], ...] = (
+    ("acceptance", _acceptance),
+    ("joinAttestors", _attestors),
+    ("overcommit", _overcommit),
+    *hosts.RULES,
+)

@@ -1,0 +1,62 @@
+"""A policy and what is known of the pool it is for: what the rules on the whole policy read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from better_compute.domain.policy.paths import below, element
+from better_compute.domain.policy.shown import shown
+from better_compute.domain.problems import INVALID_INPUT, Problem, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """None is not known. A rule reads only values of the right type: what the table refuses is reported there."""
+
+    policy: dict[str, Any]
+    sharing: str | None
+    class_: str | None
+    attestors: frozenset[str] | None
+    model: str | None
+
+    def get(self, path: str) -> Any:
+        """The value at a path of the table; None where there is none."""
+        value: Any = self.policy
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+    def items(self, path: str) -> list[Any]:
+        """The list at a path of the table; empty where there is none."""
+        value = self.get(path)
+        return value if isinstance(value, list) else []
+
+    def may_be_shared(self) -> bool:
+        """Whether tenants who do not know each other may work in the pool."""
+        return self.get("singleTenant") is not True and self.sharing not in ("timeslice", "mps")
+
+
+def problem(rule: str, message: str, hint: str = "", path: str = "", severity: Severity = "error") -> Problem:
+    """A problem of the rule `policy.<rule>`; its path is the rule's own field unless another is given."""
+    return Problem(INVALID_INPUT, f"policy.{rule}", message, path or f"policy.{rule}", hint, severity)
+
+
+def text_of(value: object, name: str) -> str | None:
+    """The text that an object holds under a name."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def doubles(rule: str, path: str, words: Sequence[str | None], name: str = "") -> Iterator[Problem]:
+    """A problem for each entry of the list at `path` that says again what one before it says; None says nothing."""
+    seen: dict[str, int] = {}
+    for index, word in enumerate(words):
+        if word is None:
+            continue
+        if word in seen:
+            place = element(f"policy.{path}", index)
+            said = f"{shown(word)} stands already at {path}[{seen[word]}]"
+            yield problem(rule, said, "remove one of them", below(place, name) if name else place)
+        seen.setdefault(word, index)
