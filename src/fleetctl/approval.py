@@ -1,0 +1,131 @@
+"""Approval: whether the plan made now is the one that somebody approved before, or the rest of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from fleetctl.errors import EXIT_STALE, Stop
+from fleetctl.live import Live
+from fleetctl.plan import Plan, Scope
+
+if TYPE_CHECKING:
+    from better_compute.client import Client
+    from better_compute.service.ports import EventRecord
+
+Subject = tuple[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedOperation:
+    """An operation of a plan file: what it is about, and its digest."""
+
+    n: int
+    action: str
+    name: str
+    subject: Subject
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedPlan:
+    """What a plan file approves. Times are epoch milliseconds."""
+
+    scope: Scope
+    digest: str
+    inputs: str
+    sequence: int
+    expires_at: int | None
+    operations: tuple[SavedOperation, ...]
+
+
+def by_digest(expected: str, plan: Plan) -> None:
+    """`--expect`: this change against this live state, whenever that state returns. Raises Stop when it is another."""
+    if expected != plan.digest:
+        raise Stop(EXIT_STALE, f"the plan made now is {plan.digest}, and {expected} was expected")
+
+
+def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client) -> None:
+    """`--plan`: equal, or the rest of it after a run that was killed. Raises Stop with every difference otherwise."""
+    _check_scope(saved.scope, plan.scope)
+    if saved.expires_at is not None and live.instance.now > saved.expires_at:
+        raise Stop(EXIT_STALE, f"the plan expired at {_time(saved.expires_at)}, by the server's clock: make a new one")
+    if saved.inputs != plan.inputs:
+        raise Stop(EXIT_STALE, "the files are not those that the plan was made from: make a new one")
+    if saved.digest == plan.digest:
+        return
+    last = _last_events(client, saved)
+    open_now = {operation.subject for operation in plan.operations}
+    rest = [o for o in saved.operations if o.subject in open_now or not _is_done(o, last, saved.digest)]
+    moved = [f"{o.name}: {_who(event)}" for o in rest if (event := last.get(o.subject))]
+    differences = _differences(rest, plan)
+    if moved or differences:
+        raise Stop(
+            EXIT_STALE, "the plan is stale: the live state is not the one it was made for", (*differences, *moved)
+        )
+
+
+def _check_scope(saved: Scope, now: Scope) -> None:
+    pairs = {
+        "server instance": (saved.instance_id, now.instance_id),
+        "tenant": (saved.tenant_id, now.tenant_id),
+        "caller": (saved.caller, now.caller),
+        "fleet": (saved.fleet, now.fleet),
+        "derivation": (saved.derivation, now.derivation),
+    }
+    wrong = tuple(
+        f"{what}: planned for {planned}, this is {is_}" for what, (planned, is_) in pairs.items() if planned != is_
+    )
+    if wrong:
+        raise Stop(EXIT_STALE, "the plan was made for another target", wrong)
+
+
+def _last_events(client: Client, saved: SavedPlan) -> dict[Subject, EventRecord]:
+    """The last event of each object since the plan was made; a pool's archive is one of its offers too."""
+    pools = sorted({operation.subject[0] for operation in saved.operations})
+    last = {(e.pool_id, e.to_tenant_id): e for e in client.latest_events(pools, after=saved.sequence)}
+    for operation in saved.operations:
+        archived = last.get((operation.subject[0], None))
+        own = last.get(operation.subject)
+        if archived and archived.type == "pool.archived" and (own is None or _newer(archived, own)):
+            last[operation.subject] = archived
+    return last
+
+
+def _newer(one: EventRecord, other: EventRecord) -> bool:
+    return (one.sequence or 0) > (other.sequence or 0)
+
+
+def _is_done(operation: SavedOperation, last: Mapping[Subject, EventRecord], digest: str) -> bool:
+    """By this very plan: the last event of the object names it. That the object is as wished was seen before."""
+    event = last.get(operation.subject)
+    return event is not None and (event.via or {}).get("digest") == digest
+
+
+def _differences(rest: Sequence[SavedOperation], plan: Plan) -> list[str]:
+    """Operation by operation: what was planned and is not to be done now, and the other way round."""
+    planned = {operation.digest for operation in rest}
+    wanted = {operation.digest for operation in plan.operations}
+    return [
+        f"planned, and not to be done now: {o.action} {_object(o.name, o.subject)}"
+        for o in rest
+        if o.digest not in wanted
+    ] + [
+        f"to be done now, and not planned: {o.action} {_object(o.name, o.subject)}"
+        for o in plan.operations
+        if o.digest not in planned
+    ]
+
+
+def _object(name: str, subject: Subject) -> str:
+    return name if subject[1] is None else f"{name} for {subject[1]}"
+
+
+def _who(event: EventRecord) -> str:
+    return f"{event.type} by {event.actor_id} at {_time(event.time)}"
+
+
+def _time(epoch_ms: int) -> str:
+    return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

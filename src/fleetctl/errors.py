@@ -1,0 +1,25 @@
+"""How a command ends other than well: the frozen exit codes, and the error that carries one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+EXIT_OK = 0
+EXIT_ERROR = 1
+EXIT_CHANGES = 2
+EXIT_BLOCKED = 3
+EXIT_STALE = 4
+EXIT_PARTIAL = 5
+EXIT_USAGE = 64
+EXIT_INTERRUPTED = {"SIGINT": 130, "SIGTERM": 143}
+
+
+class Stop(Exception):  # noqa: N818 (it ends a run, and not always because of an error)
+    """The run ends here, with this exit code; `details` are lines below the message."""
+
+    def __init__(self, exit_code: int, message: str, details: Sequence[str] = (), hint: str = "") -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+        self.message = message
+        self.details = tuple(details)
+        self.hint = hint
