@@ -2,7 +2,7 @@
 
 from better_compute.domain.policy.canonical import canonical, canonical_bytes, equal
 from better_compute.domain.policy.merge import merge
-from better_compute.domain.policy.secrets import SENSITIVE, is_sensitive_name, mask, sensitive_paths
+from better_compute.domain.policy.secrets import SENSITIVE, conceal, is_sensitive_name, mask, sensitive_paths
 from better_compute.domain.policy.validate import check_policy
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "canonical",
     "canonical_bytes",
     "check_policy",
+    "conceal",
     "equal",
     "is_sensitive_name",
     "mask",

@@ -8,6 +8,7 @@ what the policy holds.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from better_compute.domain.policy.tree import ROOT, Node
@@ -16,7 +17,7 @@ from better_compute.domain.policy.values import effective_ratio, seconds
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 
 
-def canonical(policy: dict[str, Any]) -> dict[str, Any]:
+def canonical(policy: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of a JSON object in which equal values have one spelling.
 
     A duration is written in seconds (`360m` and `6h` become `21600s`), a ratio is its clamp, a set is sorted without
@@ -26,12 +27,12 @@ def canonical(policy: dict[str, Any]) -> dict[str, Any]:
     return {key: _field(value, ROOT.children.get(key)) for key, value in policy.items()}
 
 
-def canonical_bytes(policy: dict[str, Any]) -> bytes:
+def canonical_bytes(policy: Mapping[str, Any]) -> bytes:
     """The canonical form as UTF-8 JSON without blanks, keys sorted."""
     return _encode(canonical(policy)).encode("utf-8", "surrogatepass")
 
 
-def equal(left: dict[str, Any], right: dict[str, Any]) -> bool:
+def equal(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
     """Whether two policies mean the same."""
     return left is right or canonical_bytes(left) == canonical_bytes(right)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -68,24 +69,37 @@ def mask_text(value: str) -> str:
 def mask(value: Any, name: str = "") -> Any:
     """A deep copy of a JSON value in which nothing sensitive is left; `name` is the field that holds it.
 
-    All that stands below a sensitive name is one `(sensitive)`, whatever it was.
+    What stands below a sensitive name is one `(sensitive)`, whatever it was; of a URL only the user part is.
     """
-    return SENSITIVE if is_sensitive_name(name) else _mask(value, 1)
+    return SENSITIVE if is_sensitive_name(name) else _conceal(value, lambda _: SENSITIVE, mask_text, 1)
 
 
-def _mask(value: Any, depth: int) -> Any:
+def conceal(value: Any, replace: Callable[[Any], Any]) -> Any:
+    """A deep copy of a JSON value with `replace(part)` for each sensitive part; a text with a user part is one part.
+
+    Two values are equal exactly when their concealed forms are, as far as `replace` keeps them apart.
+    """
+    return _conceal(value, replace, lambda text: replace(text) if has_userinfo(text) else text, 1)
+
+
+def _conceal(value: Any, replace: Callable[[Any], Any], text: Callable[[str], Any], depth: int) -> Any:
     if isinstance(value, str):
-        return mask_text(value)
-    if not isinstance(value, dict | list | tuple):
+        return text(value)
+    if not isinstance(value, Mapping | list | tuple):
         return value
-    if depth > _DEEPEST:
-        return SENSITIVE
-    if isinstance(value, dict):
+    if _is_whole_secret(value, depth):
+        return replace(value)
+    if isinstance(value, Mapping):
         return {
-            mask_text(str(key)): SENSITIVE if is_sensitive_name(str(key)) else _mask(inner, depth + 1)
+            key: replace(inner) if is_sensitive_name(str(key)) else _conceal(inner, replace, text, depth + 1)
             for key, inner in value.items()
         }
-    return [_mask(inner, depth + 1) for inner in value]
+    return [_conceal(inner, replace, text, depth + 1) for inner in value]
+
+
+def _is_whole_secret(value: Any, depth: int) -> bool:
+    """Too deep to look through, or an object with a secret in one of its names, which no output could show."""
+    return depth > _DEEPEST or (isinstance(value, Mapping) and any(has_userinfo(str(key)) for key in value))
 
 
 def sensitive_paths(value: Any, base: str = "") -> list[str]:
@@ -99,17 +113,17 @@ def _look(value: Any, path: str, depth: int, found: list[str]) -> None:
     if isinstance(value, str):
         if has_userinfo(value):
             found.append(path)
-    elif not isinstance(value, dict | list | tuple):
+    elif not isinstance(value, Mapping | list | tuple):
         return
-    elif depth > _DEEPEST:
+    elif _is_whole_secret(value, depth):
         found.append(path)
-    elif isinstance(value, dict):
+    elif isinstance(value, Mapping):
         for key, inner in value.items():
-            name = str(key)
-            if is_sensitive_name(name) or has_userinfo(name):
-                found.append(below(path, mask_text(name)))
+            place = below(path, str(key))
+            if is_sensitive_name(str(key)):
+                found.append(place)
             else:
-                _look(inner, below(path, name), depth + 1, found)
+                _look(inner, place, depth + 1, found)
     else:
         for index, inner in enumerate(value):
             _look(inner, element(path, index), depth + 1, found)
