@@ -1,0 +1,49 @@
+"""A typed client of the control plane: one method per operation, the same over a network and in process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from better_compute.client import groups
+from better_compute.client.calls import Attempt, Calls
+from better_compute.client.groups import Granted
+from better_compute.client.preflight import Verdict
+from better_compute.client.retry import Retry
+from better_compute.wire import decode
+
+__all__ = ["Attempt", "Calls", "Client", "Granted", "Retry", "Verdict"]
+
+
+class Client:
+    """Acts as one tenant at one server. It may be used by many threads at once."""
+
+    def __init__(self, calls: Calls) -> None:
+        self.calls = calls
+        self.pools = groups.Pools(calls)
+        self.quotas = groups.Quotas(calls)
+        self.preflight = groups.Preflight(calls)
+        self.sites = groups.Sites(calls)
+        self.provider_accounts = groups.ProviderAccounts(calls)
+        self.nodes = groups.Nodes(calls)
+        self.tenants = groups.Tenants(calls)
+        self.identities = groups.Identities(calls)
+        self.credentials = groups.Credentials(calls)
+        self.events = groups.Events(calls)
+        self.system = groups.System(calls)
+
+    def under(self, change: Mapping[str, Any]) -> Client:
+        """The same client for calls that belong to `change` (at most 2 KiB of JSON), which events keep as `via`."""
+        return Client(self.calls.under(change))
+
+    def acting_as(self, tenant_id: str | None) -> Client:
+        return Client(replace(self.calls, tenant_id=tenant_id))
+
+    def watched(self, watch: Callable[[Attempt], object]) -> Client:
+        """The same client; `watch` is told of every attempt that failed and is made again."""
+        return Client(replace(self.calls, watch=watch))
+
+    def call(self, operation: str, body: Mapping[str, Any]) -> Any:
+        """Any operation (`pools/list`) by its wire names; the answer's data as JSON values. Raises ComputeError."""
+        return self.calls.decoded(operation, body, decode.answer(Any, decode.as_it_is))

@@ -1,0 +1,190 @@
+"""One call: the request's bytes, its retries, and what its answer says, be it an error or no answer at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import msgspec
+
+from better_compute.client.retry import TRANSIENT, Retry, repeatable
+from better_compute.domain.problems import INVALID_INPUT, UNAVAILABLE, ComputeError, Problem
+from better_compute.http import Http, NetworkError
+from better_compute.wire.message import Response
+
+T = TypeVar("T")
+
+CHANGE_LIMIT = 2048
+"""Bytes of the change that a call may name."""
+
+_CODE = re.compile(r"[A-Z][A-Z_]{0,63}")
+_SHOWN = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A call that failed and is made again after `wait` seconds."""
+
+    operation: str
+    number: int
+    error: ComputeError
+    wait: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Makes the calls to one server that act as one tenant (None: nobody but the token's own identity).
+
+    `change` is what they name as the change they belong to.
+    """
+
+    http: Http
+    tenant_id: str | None
+    retry: Retry
+    change: str | None = None
+    watch: Callable[[Attempt], object] = lambda _: None
+
+    def under(self, change: Mapping[str, Any]) -> Calls:
+        """The same, with calls that name `change`; events keep it as `via`. Raises ComputeError when it is too long."""
+        # As a header must be: ASCII without control characters, and JSON leaves DEL as it is.
+        text = json.dumps(change, sort_keys=True, separators=(",", ":")).replace("\x7f", "\\u007f")
+        if len(text) > CHANGE_LIMIT:
+            message = f"a change is named in {CHANGE_LIMIT} bytes of JSON, not {len(text)}"
+            raise ComputeError(Problem(INVALID_INPUT, "client.change", message))
+        return replace(self, change=text)
+
+    def call(self, operation: str, body: Mapping[str, Any]) -> bytes:
+        """The answer's body of a call that succeeded. `operation` reads `pools/create`; the tenant is added to `body`.
+
+        Raises ComputeError: the server's problems, or UNAVAILABLE when no control plane answered.
+        """
+        tenant = {} if self.tenant_id is None else {"tenantId": self.tenant_id}
+        data = msgspec.json.encode({**tenant, **body})
+        attempts = self.retry.attempts if repeatable(operation, body) else 1
+        for number in range(1, attempts + 1):
+            answer = self._send(operation, data)
+            if isinstance(answer, bytes):
+                return answer
+            if number == attempts or not answer.transient:
+                raise answer.final(number)
+            wait = self.retry.backoff(number) if answer.asked is None else answer.asked
+            if wait > self.retry.patience:
+                raise answer.impatient(wait, self.retry.patience)
+            self.watch(Attempt(operation, number, answer.error, wait))
+            self.retry.sleep(wait)
+        raise AssertionError("at least one attempt is made")
+
+    def decoded(self, operation: str, body: Mapping[str, Any], decode: Callable[[bytes], T]) -> T:
+        """The answer as `decode` reads it. Raises ComputeError also when it is not what this client understands."""
+        answer = self.call(operation, body)
+        try:
+            return decode(answer)
+        except (ValueError, RecursionError) as error:
+            text = self._clean(str(error))
+            message = f"the answer of {self.http.server} to {operation} is not understood: {text}"
+            hint = "is it a control plane, of the same version as this client?"
+            raise ComputeError(Problem(UNAVAILABLE, "client.answer", message, hint=hint)) from error
+
+    def _send(self, operation: str, data: bytes) -> bytes | _Failure:
+        headers = {"content-type": "application/json", "x-better-compute": "1"}
+        if self.change is not None:
+            headers["x-better-compute-change"] = self.change
+        try:
+            answer = self.http.post(f"/api/compute/{operation}", data, headers)
+        except NetworkError as error:
+            problem = Problem(UNAVAILABLE, "client.network", self._clean(str(error)), hint=error.hint)
+            return _Failure(ComputeError(problem), error.transient)
+        if answer.status == 200:
+            return answer.body
+        refusal = self._refusal(answer)
+        return _Failure(refusal, answer.status in TRANSIENT, self._asked(answer, refusal))
+
+    def _asked(self, answer: Response, error: ComputeError) -> float | None:
+        asked = self.retry.asked(answer.headers)
+        if asked is None and error.retry_after_ms is not None:
+            return max(0, error.retry_after_ms) / 1000
+        return asked
+
+    def _refusal(self, answer: Response) -> ComputeError:
+        """What an answer that is no success says."""
+        problems, retry_after_ms = _read_error(answer.body)
+        if not problems:
+            return ComputeError(self._stranger(answer))
+        return ComputeError(*map(self._cleaned, problems), retry_after_ms=retry_after_ms)
+
+    def _stranger(self, answer: Response) -> Problem:
+        """An answer that no control plane gave."""
+        server = self.http.server
+        if 300 <= answer.status < 400:
+            target = self._clean(answer.headers.get("location", "nowhere"))
+            message = f"{server} redirects to {target} (HTTP {answer.status})"
+            hint = "redirects are not followed, so that no token goes to another place: name the server itself"
+            return Problem(UNAVAILABLE, "client.redirect", message, hint=hint)
+        kind = answer.headers.get("content-type", "").partition(";")[0].strip() or "no type"
+        message = f"{server} answered with HTTP {answer.status} and {self._clean(kind)}, not as a control plane does"
+        return Problem(UNAVAILABLE, "client.answer", message, hint="is this the right URL, and what stands before it?")
+
+    def _cleaned(self, problem: Problem) -> Problem:
+        return replace(
+            problem,
+            message=self._clean(problem.message),
+            rule=self._clean(problem.rule),
+            path=self._clean(problem.path),
+            hint=self._clean(problem.hint),
+        )
+
+    def _clean(self, text: str) -> str:
+        """A text of the server's without the token, whatever it repeats, and not endlessly long."""
+        token = self.http.token
+        shown = text.replace(token, "(token)") if token else text
+        return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "..."
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A call that did not succeed. `asked`: the seconds to wait that the server asked for."""
+
+    error: ComputeError
+    transient: bool
+    asked: float | None = None
+
+    def final(self, attempts: int) -> ComputeError:
+        return self.error if attempts == 1 else self._with(f"gave up after {attempts} attempts")
+
+    def impatient(self, wait: float, patience: float) -> ComputeError:
+        return self._with(f"the server asks to wait {wait:.0f} s, longer than {patience:.0f} s: gave up")
+
+    def _with(self, remark: str) -> ComputeError:
+        first, *others = self.error.problems
+        wait = None if self.asked is None else round(self.asked * 1000)
+        return ComputeError(replace(first, message=f"{first.message} ({remark})"), *others, retry_after_ms=wait)
+
+
+def _read_error(body: bytes) -> tuple[list[Problem], int | None]:
+    """The problems of an error's body, and how long it asks to wait; no problems when it is none."""
+    try:
+        answer = msgspec.json.decode(body)
+    except (ValueError, RecursionError):
+        return [], None
+    error = answer.get("error") if isinstance(answer, dict) else None
+    if not isinstance(error, dict) or not _CODE.fullmatch(str(error.get("code"))):
+        return [], None
+    listed = error.get("problems")
+    problems = [_problem(p, error["code"]) for p in listed if isinstance(p, dict)] if isinstance(listed, list) else []
+    wait = error.get("retryAfterMs")
+    return problems or [_problem(error, error["code"])], wait if type(wait) is int else None
+
+
+def _problem(error: Mapping[str, Any], code: str) -> Problem:
+    own = error.get("code")
+    return Problem(
+        own if isinstance(own, str) and _CODE.fullmatch(own) else code,
+        str(error.get("rule") or ""),
+        str(error.get("message") or "(the server gave no message)"),
+        str(error.get("field") or error.get("path") or ""),
+        str(error.get("hint") or ""),
+        severity="warning" if error.get("severity") == "warning" else "error",
+    )
