@@ -19,13 +19,13 @@ from better_compute.domain.commands import (
     UpdatePool,
 )
 from better_compute.domain.problems import CONFLICT, INTERNAL_ERROR, VERSION_CONFLICT, ComputeError, Problem
-from better_compute.domain.state import PoolState, Terms
+from better_compute.domain.state import Pool, QuotaRow, Terms
 from fleetctl.diff import offer_changes, policy_changes
 from fleetctl.journal import Journal, Outcome
 from fleetctl.plan import Operation, Plan
 
 if TYPE_CHECKING:
-    from better_compute.client import Client
+    from better_compute.client import Attempt, Client
 
 Progress = Callable[[Outcome], None]
 
@@ -77,8 +77,7 @@ def _complete(plan: Plan, outcomes: dict[int, Outcome]) -> tuple[Outcome, ...]:
     for operation in plan.operations:
         if operation.n not in outcomes:
             failed = tuple(n for n in operation.depends_on if outcomes[n].status in ("failed", "blocked"))
-            status = "blocked" if failed else "notStarted"
-            outcomes[operation.n] = Outcome(operation, status, waits_for=failed)
+            outcomes[operation.n] = Outcome(operation, "blocked" if failed else "notStarted", waits_for=failed)
     return tuple(outcomes[operation.n] for operation in plan.operations)
 
 
@@ -87,12 +86,12 @@ def _perform(operation: Operation, writer: Writer) -> Outcome:
     object is as wished."""
     attempts = 1
 
-    def watch(problem: Problem, wait: float) -> None:
+    def watch(attempt: Attempt) -> None:
         nonlocal attempts
-        writer.journal.retried(operation, attempts, problem, wait)
+        writer.journal.retried(operation, attempts, attempt.error.problems[0], attempt.wait)
         attempts += 1
 
-    client = writer.client.under({**writer.change, "operation": operation.digest}, watch=watch)
+    client = writer.client.under({**writer.change, "operation": operation.digest}).watched(watch)
     writer.journal.started(operation, attempts)
     try:
         outcome = _send(operation, client)
@@ -100,9 +99,7 @@ def _perform(operation: Operation, writer: Writer) -> Outcome:
         outcome = Outcome(operation, "failed", problem=error.problems[0])
         if error.code == VERSION_CONFLICT and _is_as_wished(operation, writer.client):
             outcome = Outcome(operation, "done", "already as wished")
-    except (
-        Exception
-    ) as error:  # one call that goes wrong in a way nobody thought of must not lose the report of the rest
+    except Exception as error:  # a call that goes wrong in a way nobody thought of must not lose the report of the rest
         outcome = Outcome(operation, "failed", problem=Problem(INTERNAL_ERROR, "apply.call", repr(error)))
     outcome = replace(outcome, attempts=attempts)
     writer.journal.finished(outcome)
@@ -113,19 +110,19 @@ def _send(operation: Operation, client: Client) -> Outcome:
     """Make the call and hold its answer against the wish: a server that answers with something else did not do it."""
     match operation.command:
         case CreatePool() as command:
-            return _judged(operation, _created(client.create_pool(command), command))
+            return _judged(operation, _created(client.pools.create(command), command))
         case UpdatePool() as command:
-            return _judged(operation, _updated(client.update_pool(command), command))
+            return _judged(operation, _updated(client.pools.update(command), command))
         case OfferPool() as command:
-            return _judged(operation, _offered(client.offer_pool(command), command))
+            granted = client.pools.offer(command)
+            terms = Terms(_limits(granted.rows), granted.offer.priority, granted.offer.include_descendants)
+            return _judged(operation, _offered(terms, command))
         case UnofferPool() as command:
-            return Outcome(operation, "done", "" if client.unoffer_pool(command) else "already gone")
+            return Outcome(operation, "done", "" if client.pools.unoffer(command) else "already gone")
         case SetQuota() as command:
-            limits = client.set_quota(command)
-            return _judged(operation, _granted(limits, command))
+            return _judged(operation, _granted(_limits(client.quotas.set(command)), command))
         case ArchivePool() as command:
-            archived = client.archive_pool(command).pool
-            return _judged(operation, "" if archived and archived.archived else "the pool is not archived")
+            return _judged(operation, "" if client.pools.archive(command).archived else "the pool is not archived")
     raise TypeError(f"no call does {operation.action}")
 
 
@@ -136,24 +133,20 @@ def _judged(operation: Operation, difference: str) -> Outcome:
     return Outcome(operation, "failed", problem=Problem(CONFLICT, "apply.answer", difference, hint=hint))
 
 
-def _created(state: PoolState, wish: CreatePool) -> str:
+def _created(pool: Pool, wish: CreatePool) -> str:
     """A create answers the pool of its key, whoever made it and however (rule pool.key)."""
-    pool = state.pool
-    if pool is None or pool.id != wish.pool_id:
-        return f"the server made {pool.id if pool else 'nothing'} where {wish.pool_id} was planned"
+    if pool.id != wish.pool_id:
+        return f"the server made {pool.id} where {wish.pool_id} was planned"
     if pool.archived:
         return "the pool of this key was archived meanwhile"
-    return _as_updated(state, wish.gpu_model, dict(wish.policy))
+    return _as_updated(pool, wish.gpu_model, wish.policy)
 
 
-def _updated(state: PoolState, wish: UpdatePool) -> str:
-    return _as_updated(state, wish.gpu_model, None if wish.policy is None else dict(wish.policy))
+def _updated(pool: Pool, wish: UpdatePool) -> str:
+    return _as_updated(pool, wish.gpu_model, wish.policy)
 
 
-def _as_updated(state: PoolState, model: str | None, policy: dict[str, Any] | None) -> str:
-    pool = state.pool
-    if pool is None:
-        return "the pool is not there"
+def _as_updated(pool: Pool, model: str | None, policy: Mapping[str, Any] | None) -> str:
     if model is not None and pool.gpu_model != model:
         return f"the pool is there with gpuModel {pool.gpu_model}, not {model}"
     changed = policy_changes(pool.policy, policy) if policy is not None else ()
@@ -172,6 +165,10 @@ def _granted(limits: Mapping[str, int], wish: SetQuota) -> str:
     return f"the quota is there with another {', '.join(wrong)}" if wrong else ""
 
 
+def _limits(rows: Mapping[str, QuotaRow]) -> dict[str, int]:
+    return {resource: row.max for resource, row in rows.items()}
+
+
 def _wished_terms(wish: OfferPool) -> Terms:
     return Terms(wish.quota, wish.priority or 0, bool(wish.include_descendants))
 
@@ -179,12 +176,12 @@ def _wished_terms(wish: OfferPool) -> Terms:
 def _is_as_wished(operation: Operation, client: Client) -> bool:
     """Whether the object already is what the operation would make of it, read afresh."""
     try:
-        state = client.get_pool(operation.pool_id, include=("offers",))
+        state = client.pools.get(operation.pool_id)
     except ComputeError:
         return False
     match operation.command:
         case UpdatePool() as command:
-            return not _updated(state, command)
+            return state.pool is not None and not _updated(state.pool, command)
         case OfferPool() as command:
             return not _offered(state.terms(command.to_tenant_id), command)
         case UnofferPool() as command:

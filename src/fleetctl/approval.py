@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from fleetctl import history
 from fleetctl.errors import EXIT_STALE, Stop
+from fleetctl.history import History, LastEvent, Subject
 from fleetctl.live import Live
 from fleetctl.plan import Plan, Scope
 
 if TYPE_CHECKING:
     from better_compute.client import Client
-    from better_compute.service.ports import EventRecord
-
-Subject = tuple[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +55,10 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client) -> None:
         raise Stop(EXIT_STALE, "the files are not those that the plan was made from: make a new one")
     if saved.digest == plan.digest:
         return
-    last = _last_events(client, saved)
+    last = history.read(client, {operation.subject[0] for operation in saved.operations}, after=saved.sequence)
     open_now = {operation.subject for operation in plan.operations}
     rest = [o for o in saved.operations if o.subject in open_now or not _is_done(o, last, saved.digest)]
-    moved = [f"{o.name}: {_who(event)}" for o in rest if (event := last.get(o.subject))]
+    moved = [f"{o.name}: {_who(event)}" for o in rest if (event := last.of(o.subject))]
     differences = _differences(rest, plan)
     if moved or differences:
         raise Stop(
@@ -82,26 +81,10 @@ def _check_scope(saved: Scope, now: Scope) -> None:
         raise Stop(EXIT_STALE, "the plan was made for another target", wrong)
 
 
-def _last_events(client: Client, saved: SavedPlan) -> dict[Subject, EventRecord]:
-    """The last event of each object since the plan was made; a pool's archive is one of its offers too."""
-    pools = sorted({operation.subject[0] for operation in saved.operations})
-    last = {(e.pool_id, e.to_tenant_id): e for e in client.latest_events(pools, after=saved.sequence)}
-    for operation in saved.operations:
-        archived = last.get((operation.subject[0], None))
-        own = last.get(operation.subject)
-        if archived and archived.type == "pool.archived" and (own is None or _newer(archived, own)):
-            last[operation.subject] = archived
-    return last
-
-
-def _newer(one: EventRecord, other: EventRecord) -> bool:
-    return (one.sequence or 0) > (other.sequence or 0)
-
-
-def _is_done(operation: SavedOperation, last: Mapping[Subject, EventRecord], digest: str) -> bool:
+def _is_done(operation: SavedOperation, last: History, digest: str) -> bool:
     """By this very plan: the last event of the object names it. That the object is as wished was seen before."""
-    event = last.get(operation.subject)
-    return event is not None and (event.via or {}).get("digest") == digest
+    event = last.of(operation.subject)
+    return event is not None and event.via.get("digest") == digest
 
 
 def _differences(rest: Sequence[SavedOperation], plan: Plan) -> list[str]:
@@ -123,7 +106,7 @@ def _object(name: str, subject: Subject) -> str:
     return name if subject[1] is None else f"{name} for {subject[1]}"
 
 
-def _who(event: EventRecord) -> str:
+def _who(event: LastEvent) -> str:
     return f"{event.type} by {event.actor_id} at {_time(event.time)}"
 
 

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from better_compute.domain.problems import Source
 from better_compute.domain.state import PoolState
+from fleetctl import history
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.diff import Change, Diff, OfferDiff, PoolDiff
+from fleetctl.history import History
 
 if TYPE_CHECKING:
     from better_compute.client import Client
-    from better_compute.service.ports import EventRecord
 
 Kind = Literal["changed", "pending", "removed"]
-Subject = tuple[str, str | None]
-"""A pool, or a pair of pool and tenant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,7 @@ def find(desired: Desired, diff: Diff, client: Client) -> tuple[Drifted, ...]:
     """Everything that drifted, in order of pools and tenants, each with the last event of its object."""
     found = [drifted for pool in diff.pools for drifted in _of_pool(pool, desired)]
     found += [_removed(state, desired) for state in diff.removed]
-    last = _last_events(client, found)
+    last = history.read(client, {drifted.pool_id for drifted in found})
     return tuple(_attributed(drifted, last, desired) for drifted in found)
 
 
@@ -107,25 +106,11 @@ def _removed(state: PoolState, desired: Desired) -> Drifted:
     )
 
 
-def _last_events(client: Client, found: Sequence[Drifted]) -> dict[Subject, EventRecord]:
-    """The newest event of every object that drifted. A pool's archive is the last event of its offers too."""
-    last: dict[Subject, EventRecord] = {}
-    for event in client.latest_events(sorted({drifted.pool_id for drifted in found})):
-        last[event.pool_id, event.to_tenant_id] = event
-    for drifted in found:
-        archived = last.get((drifted.pool_id, None))
-        subject = (drifted.pool_id, drifted.to_tenant_id)
-        if archived is not None and archived.type == "pool.archived" and drifted.to_tenant_id is not None:
-            own = last.get(subject)
-            last[subject] = max((e for e in (own, archived) if e), key=lambda e: e.sequence or 0)
-    return last
-
-
-def _attributed(drifted: Drifted, last: Mapping[Subject, EventRecord], desired: Desired) -> Drifted:
+def _attributed(drifted: Drifted, last: History, desired: Desired) -> Drifted:
     """With its last event: who moved the live side last tells drift from files that are merely ahead."""
-    event = last.get((drifted.pool_id, drifted.to_tenant_id))
+    event = last.of((drifted.pool_id, drifted.to_tenant_id))
     if event is None:
         return drifted
-    ours = event.actor_id == desired.caller and (event.via or {}).get("fleet") == desired.fleet
+    ours = event.actor_id == desired.caller and event.via.get("fleet") == desired.fleet
     kind: Kind = drifted.kind if ours or drifted.kind == "removed" else "changed"
     return replace(drifted, kind=kind, since=event.time, actor_id=event.actor_id, event_type=event.type, via=event.via)

@@ -46,26 +46,26 @@ class Live:
 
 def read(client: Client, url: str, tenant_id: str) -> Live:
     """Read what `tenant_id` owns. Raises ComputeError: a partial read is never planned on."""
-    info = client.system_info()
+    info = client.system.info()
     if info.derivation != DERIVATION:
         message = f"the server derives ids by {info.derivation!r}, and this build knows {DERIVATION} alone"
         raise ComputeError(Problem(INVALID_STATE, "server.derivation", message, hint="use the build of that server"))
-    if info.digest_key is None:
+    if not isinstance(info.digest_key, str):
         message = f"this identity may not read the pools that {tenant_id} owns"
         raise ComputeError(Problem("ACCESS_DENIED", "server.rights", message))
-    pools, sequence = client.all_pools(owned=True)
+    pools, sequence = client.pools.all(owned=True)
     return Live(
         instance=Instance(
             url=url,
             id=info.instance_id,
             derivation=info.derivation,
             capabilities=frozenset(info.capabilities),
-            digest_key=info.digest_key,
+            digest_key=bytes.fromhex(info.digest_key),
             now=info.time,
         ),
-        reader_id=client.whoami().identity_id,
+        reader_id=client.identities.whoami().identity_id,
         tenant_id=tenant_id,
         sequence=sequence,
         pools={state.pool.id: state for state in pools if state.pool},
-        sites={site.id: site for site in client.all_sites()},
+        sites={s.id: Site(s.id, s.tenant_id, s.kind, s.region, s.name) for s in client.sites.list()},
     )

@@ -25,7 +25,8 @@ def check(plan: Plan, live: Live, client: Client | None) -> list[Problem]:
     judged = fold(plan.operations, live, plan.scope.caller)
     open_questions = any(p.severity == "unchecked" for problems in judged for p in problems)
     if open_questions and client is not None:
-        judged = _answered(judged, client.preflight([o.command for o in plan.operations], plan.scope.caller))
+        verdicts = client.preflight.check([o.command for o in plan.operations], plan.scope.caller)
+        judged = _answered(judged, [verdict.problems for verdict in verdicts])
     return [_placed(p, o) for o, problems in zip(plan.operations, judged, strict=True) for p in problems]
 
 

@@ -9,19 +9,16 @@ from itertools import pairwise
 from typing import Any
 
 from better_compute.domain.policy.paths import below, element
+from better_compute.domain.policy.urls import SENSITIVE, has_userinfo, mask_text
 
-SENSITIVE = "(sensitive)"
+__all__ = ["SENSITIVE", "conceal", "has_userinfo", "is_sensitive_name", "mask", "mask_text", "sensitive_paths"]
+
 # A name is sensitive when one of its words ends so; `accesstoken` is written as one word often enough.
 _ENDINGS = ("password", "passwd", "secret", "token", "apikey", "privatekey", "credential")
 _HINTS = ("passw", "secret", "token", "key", "credential")
 _WORD = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _ATTESTOR = "join-token"
 _LONGEST_KEPT = 64
-# What stands between // and @. A password with an unescaped slash counts too: a colon that no port follows gives it
-# away. No try is long and none of the first kind passes a slash, so that hostile text costs linear time.
-_USER_PART = re.compile(
-    r"((?:(?<=:)|(?<!\S))//)(?:[^/?#\s]*@|[^/?#\s@:]{1,256}:(?![0-9]*(?:[/?#\s]|\Z))[^\s@]{0,256}@)"
-)
 # Deeper than any policy may be: what cannot be looked through is not shown.
 _DEEPEST = 64
 
@@ -54,16 +51,6 @@ def _has_hint(text: str) -> bool:
 def may_be_sensitive(compact: str) -> bool:
     """False where a value with this compact JSON holds nothing sensitive: spares most values the walk."""
     return "@" in compact or _has_hint(compact)
-
-
-def has_userinfo(value: str) -> bool:
-    """Whether a text holds a URL with a user part, such as `https://user:password@host/`."""
-    return "@" in value and _USER_PART.search(value) is not None
-
-
-def mask_text(value: str) -> str:
-    """The text with the user part of each URL in it replaced: `https://(sensitive)@host/`."""
-    return _USER_PART.sub(rf"\1{SENSITIVE}@", value) if "@" in value else value
 
 
 def mask(value: Any, name: str = "") -> Any:

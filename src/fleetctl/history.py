@@ -1,0 +1,58 @@
+"""What happened last to each object: the newest events of pools and of pairs of pool and tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from better_compute.client import Client
+
+Subject = tuple[str, str | None]
+"""A pool (with None), or a pair of pool and tenant: an offer, or the owner's rows."""
+
+_MOST = 1000
+"""Pools that one request may name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastEvent:
+    """The newest event of an object. `time` is epoch milliseconds, `via` the change that its request named."""
+
+    type: str
+    subject: Subject
+    actor_id: str
+    time: int
+    sequence: int
+    via: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    events: Mapping[Subject, LastEvent]
+
+    def of(self, subject: Subject) -> LastEvent | None:
+        """The object's last event. The archive of a pool is one of its offers too: they get none of their own."""
+        own, pool = self.events.get(subject), self.events.get((subject[0], None))
+        if pool is None or pool.type != "pool.archived":
+            return own
+        return pool if own is None or pool.sequence > own.sequence else own
+
+
+def read(client: Client, pool_ids: Collection[str], after: int = 0) -> History:
+    """The last events of the pools' objects after sequence `after`. Raises ComputeError."""
+    ids = sorted(pool_ids)
+    events: dict[Subject, LastEvent] = {}
+    for start in range(0, len(ids), _MOST):
+        for event in client.events.all(pool_ids=ids[start : start + _MOST], latest=True, after=after):
+            subject = (event.pool_id, event.to_tenant_id or None)
+            events[subject] = LastEvent(
+                type=event.type,
+                subject=subject,
+                actor_id=event.actor_id,
+                time=event.time,
+                sequence=event.sequence,
+                via=event.via or {},
+            )
+    return History(events)
