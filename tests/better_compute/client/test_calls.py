@@ -1,0 +1,275 @@
+"""What a client makes of answers, good and bad."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from better_compute.client import Attempt, Client
+from better_compute.domain.commands import ArchivePool, CreatePool, OfferPool, UnofferPool
+from better_compute.domain.problems import ComputeError
+from tests.better_compute.client.conftest import Handler, Server, Waits, data, error, reply, reset
+
+Connect = Callable[..., Client]
+TOKEN = "bc_0123456789abcdef"
+
+
+def create(key: str | None = "k1") -> CreatePool:
+    return CreatePool(
+        tenant_id="root", pool_id="p", site_id="site_a", class_="metal-host", gpu_model="H100", idempotency_key=key
+    )
+
+
+def failure(client: Client) -> ComputeError:
+    with pytest.raises(ComputeError) as caught:
+        client.system.info()
+    return caught.value
+
+
+def info() -> dict[str, Any]:
+    return {"instanceId": "i", "version": "1", "derivation": "d", "capabilities": [], "time": 5}
+
+
+def test_a_call_names_the_tenant_and_the_change_and_shows_its_token(server: Server, connect: Connect) -> None:
+    server.script = [data(info())]
+    client = connect(server.url, token=TOKEN, tenant_id="acme").under({"fleet": "süd", "n": 1})
+    assert client.system.info().instance_id == "i"
+    sent = server.received[0]
+    assert sent.path == "/api/compute/system/info"
+    assert sent.body == {"tenantId": "acme"}
+    assert sent.headers["authorization"] == f"Bearer {TOKEN}"
+    assert sent.headers["x-better-compute"] == "1"
+    assert sent.headers["x-better-compute-change"] == '{"fleet":"s\\u00fcd","n":1}'
+
+
+def test_a_change_that_is_too_long_is_refused_before_anything_is_sent(server: Server, connect: Connect) -> None:
+    with pytest.raises(ComputeError, match="2048 bytes"):
+        connect(server.url).under({"reason": "x" * 2048})
+    assert server.received == []
+
+
+def test_an_error_comes_back_with_all_that_the_server_said(server: Server, connect: Connect) -> None:
+    server.script = [error(409, "INVALID_STATE", "archived", rule="offer.archived", field="toTenantId", hint="h")]
+    problem = failure(connect(server.url)).problems[0]
+    assert (problem.code, problem.rule, problem.message) == ("INVALID_STATE", "offer.archived", "archived")
+    assert (problem.path, problem.hint, problem.severity) == ("toTenantId", "h", "error")
+
+
+def test_several_problems_come_back_as_several(server: Server, connect: Connect) -> None:
+    listed = [{"code": "CONFLICT", "message": "one"}, {"code": "CONFLICT", "message": "two", "path": "agent"}]
+    server.script = [error(409, "CONFLICT", "one", problems=listed)]
+    assert [p.message for p in failure(connect(server.url)).problems] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (reply(200, b"<html>Welcome</html>", Content_Type="text/html"), "is not understood"),
+        (reply(200, b'{"data": {"instanceId": "i"'), "truncated"),
+        (reply(200, b""), "truncated"),
+        (reply(200, b"[" * 100_000), "is not understood"),
+        (reply(200, b'{"data": null}'), r"Expected `object`, got `null` - at `\$.data`"),
+        (reply(200, b'{"data": {"instanceId": 1}}'), r"\$.data.instanceId"),
+        (reply(200, b'{"data": {"instanceId": "i"}}'), "missing required field `version`"),
+        (reply(404, b"<html>gone</html>", Content_Type="text/html; charset=x"), "HTTP 404 and text/html"),
+        (reply(500, b""), "HTTP 500"),
+        (reply(500, b'{"error": "oops"}'), "HTTP 500"),
+        (reply(500, b'{"error": {"code": ["X"]}}'), "HTTP 500"),
+        (reply(204, b"", Content_Length="0"), "HTTP 204"),
+    ],
+)
+def test_an_answer_that_no_control_plane_gives_is_a_clear_error(
+    server: Server, connect: Connect, answer: Callable[[Handler], None], says: str
+) -> None:
+    server.script = [answer]
+    caught = failure(connect(server.url))
+    assert caught.code == "UNAVAILABLE"
+    assert server.url in str(caught)
+    with pytest.raises(ComputeError, match=says):
+        connect(server.url).system.info()
+
+
+def test_a_redirect_is_not_followed_and_takes_no_token_along(server: Server, connect: Connect) -> None:
+    server.script = [reply(307, b"", Location=f"{server.url}/elsewhere?t={TOKEN}")]
+    caught = failure(connect(server.url, token=TOKEN))
+    assert "redirects to" in str(caught)
+    assert TOKEN not in str(caught)
+    assert [r.path for r in server.received] == ["/api/compute/system/info"]
+
+
+def test_a_token_that_the_answer_repeats_is_in_no_error(server: Server, connect: Connect) -> None:
+    said = f"who is Bearer {TOKEN}?"
+    server.script = [
+        error(401, "UNAUTHENTICATED", said, rule=TOKEN, field=TOKEN, hint=TOKEN),
+        reply(200, {"data": {TOKEN: 1, "instanceId": [TOKEN]}}),
+        reply(502, b"x", Content_Type=TOKEN),
+    ]
+    client = connect(server.url, token=TOKEN)
+    for _ in range(3):
+        caught = failure(client)
+        assert TOKEN not in repr([caught, caught.problems])
+        assert "(token)" in repr(caught.problems) or "instanceId" in str(caught)
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_a_read_is_made_again_after_a_passing_failure(
+    server: Server, connect: Connect, waits: Waits, status: int
+) -> None:
+    server.script = [reply(status, b"busy"), error(status, "UNAVAILABLE"), reset, data(info())]
+    seen: list[Attempt] = []
+    assert connect(server.url).watched(seen.append).system.info().time == 5
+    assert waits.seconds == [0.5, 1.0, 2.0]
+    assert [(a.operation, a.number, a.wait) for a in seen] == [("system/info", i + 1, 0.5 * 2**i) for i in range(3)]
+
+
+def test_the_last_attempt_says_how_many_there_were(server: Server, connect: Connect, waits: Waits) -> None:
+    server.script = [error(503, "UNAVAILABLE", "locked")]
+    assert str(failure(connect(server.url))) == "locked (gave up after 5 attempts)"
+    assert len(server.received) == 5
+    assert len(waits.seconds) == 4
+
+
+def test_what_is_no_passing_failure_is_not_repeated(server: Server, connect: Connect) -> None:
+    server.script = [error(500, "INTERNAL_ERROR")]
+    assert failure(connect(server.url)).code == "INTERNAL_ERROR"
+    assert len(server.received) == 1
+
+
+def pool(**fields: Any) -> dict[str, Any]:
+    return {
+        "id": "p",
+        "ownerTenantId": "root",
+        "siteId": "site_a",
+        "class": "metal-host",
+        "gpuModel": "H100",
+        "sharing": "exclusive",
+        "agent": "bcd",
+        "policy": {},
+        "version": 1,
+        "owned": True,
+        "archived": False,
+        "quotas": [],
+        "offersVersion": 1,
+        "ownerQuotaVersion": 1,
+        **fields,
+    }
+
+
+def test_a_create_whose_answer_was_lost_is_made_again_with_the_same_key(server: Server, connect: Connect) -> None:
+    server.script = [reset, reset, data(pool())]
+    assert connect(server.url).pools.create(create("k1")).id == "p"
+    assert [r.body["idempotencyKey"] for r in server.received] == ["k1"] * 3
+
+
+def test_a_write_without_key_or_precondition_is_never_repeated(server: Server, connect: Connect) -> None:
+    client = connect(server.url)
+    writes: list[Callable[[], object]] = [
+        lambda: client.pools.create(create(None)),
+        lambda: client.pools.archive(ArchivePool(tenant_id="root", pool_id="p")),
+        lambda: client.sites.create(name="a", kind="shared", region="r"),
+        lambda: client.nodes.create_join_token("p"),
+    ]
+    for step in (reset, error(503, "UNAVAILABLE", Retry_After="0")):
+        for write in writes:
+            server.script, server.received = [step], []
+            with pytest.raises(ComputeError):
+                write()
+            assert len(server.received) == 1
+
+
+def test_a_write_with_a_precondition_is_repeated_even_when_there_must_be_none(server: Server, connect: Connect) -> None:
+    client = connect(server.url)
+    server.script = [reset, error(409, "VERSION_CONFLICT")]
+    with pytest.raises(ComputeError) as caught:
+        client.pools.offer(
+            OfferPool(tenant_id="root", pool_id="p", to_tenant_id="acme", quota={"gpu": 1}, expected_version=0)
+        )
+    assert caught.value.code == "VERSION_CONFLICT"
+    assert len(server.received) == 2
+
+
+def test_an_unoffer_tells_whether_there_was_an_offer(server: Server, connect: Connect) -> None:
+    server.script = [data({"removed": False})]
+    command = UnofferPool(tenant_id="root", pool_id="p", to_tenant_id="acme")
+    assert connect(server.url).pools.unoffer(command) is False
+    assert server.received[0].body == {"tenantId": "root", "poolId": "p", "toTenantId": "acme"}
+
+
+@pytest.mark.parametrize(
+    ("value", "wait"),
+    [("-1", 0), ("0", 0), ("2", 2), ("60", 60), ("+3 s", 0.5), ("abc", 0.5), ("", 0.5), ("9" * 40, 0.5)],
+)
+def test_retry_after_in_seconds(server: Server, connect: Connect, waits: Waits, value: str, wait: float) -> None:
+    server.script = [error(503, "UNAVAILABLE", Retry_After=value), data(info())]
+    connect(server.url).system.info()
+    assert waits.seconds == [wait]
+
+
+@pytest.mark.parametrize(
+    ("until", "wait"),
+    [
+        ("Fri, 15 Jan 2027 08:00:03 GMT", 3),
+        ("Fri, 15 Jan 2027 07:59:00 GMT", 0),
+        ("Fri, 15 Jan 2027 08:00:03", 3),
+        ("Fri, 99 Jan 2027 08:00:03 GMT", 0.5),
+    ],
+)
+@pytest.mark.parametrize("skew", [0, 300])
+def test_retry_after_as_a_date(
+    server: Server, connect: Connect, waits: Waits, until: str, wait: float, skew: int
+) -> None:
+    # 1,800,000,000 is 2027-01-15 08:00:00. A clock that is off does not matter where the answer has a date.
+    dated = {"Date": "Fri, 15 Jan 2027 08:00:00 GMT"} if skew else {}
+    waits.now += skew
+    server.script = [error(429, "RATE_LIMITED", Retry_After=until, **dated), data(info())]
+    connect(server.url).system.info()
+    assert waits.seconds == [wait]
+
+
+def test_a_server_that_asks_for_a_day_is_given_up(server: Server, connect: Connect, waits: Waits) -> None:
+    server.script = [error(503, "UNAVAILABLE", "maintenance", Retry_After="86400")]
+    caught = failure(connect(server.url))
+    assert str(caught) == "maintenance (the server asks to wait 86400 s, longer than 60 s: gave up)"
+    assert caught.retry_after_ms == 86_400_000
+    assert waits.seconds == []
+
+
+def test_the_body_may_say_how_long_to_wait_too(server: Server, connect: Connect, waits: Waits) -> None:
+    server.script = [error(503, "UNAVAILABLE", retryAfterMs=1500), data(info())]
+    connect(server.url).system.info()
+    assert waits.seconds == [1.5]
+
+
+def test_a_server_that_is_silent_is_a_clear_error(server: Server, connect: Connect) -> None:
+    server.script = [lambda _: time.sleep(1)]
+    started = time.monotonic()
+    client = connect(server.url, timeout=0.05)
+    with pytest.raises(ComputeError, match=rf"no answer from {server.url} within 0.05 s$"):
+        client.nodes.create_join_token("p")
+    assert time.monotonic() - started < 0.9
+
+
+def test_a_server_that_is_not_there_is_a_clear_error(connect: Connect, waits: Waits) -> None:
+    caught = failure(connect("http://127.0.0.1:1"))
+    assert "cannot connect to http://127.0.0.1:1" in str(caught)
+    assert caught.problems[0].hint == "is the server running?"
+    assert len(waits.seconds) == 4
+
+
+def test_an_answer_that_stops_in_the_middle_is_read_again(server: Server, connect: Connect) -> None:
+    server.script = [reply(200, b'{"data": {', Content_Length="900"), data(info())]
+    assert connect(server.url).system.info().time == 5
+
+
+def test_an_answer_without_end_is_cut_off(server: Server, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("better_compute.http.MAX_ANSWER", 1 << 20)
+    server.script = [reply(200, b" " * ((1 << 20) + 1))]
+    assert "larger than 1 MiB" in str(failure(connect(server.url)))
+    assert len(server.received) == 1
+
+
+def test_a_broken_compression_is_a_clear_error(server: Server, connect: Connect) -> None:
+    server.script = [reply(200, b"not gzip", Content_Encoding="gzip")]
+    assert "the connection to" in str(failure(connect(server.url)))
+    assert len(server.received) == 1

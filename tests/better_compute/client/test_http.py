@@ -1,0 +1,98 @@
+"""Where a client sends things, and above all where it sends no token."""
+
+import pytest
+
+from better_compute.client import Calls, Client, Retry
+from better_compute.domain.problems import ComputeError
+from better_compute.http import Http, checked_url, is_loopback
+from tests.better_compute.client.conftest import Server, data
+
+TOKEN = "bc_0123456789abcdef"
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "http://localhost", "http://[::1]:80/x/", "https://h.example"])
+def test_a_token_goes_over_https_or_to_this_machine(url: str) -> None:
+    assert checked_url(url, with_token=True) == url.rstrip("/")
+
+
+@pytest.mark.parametrize("url", ["http://10.0.0.1", "http://localhost.evil.example", "http://127.0.0.1.nip.example"])
+def test_a_token_does_not_go_anywhere_else_over_http(url: str) -> None:
+    with pytest.raises(ComputeError, match="not sent over plain http") as caught:
+        Http(url, token=TOKEN)
+    assert TOKEN not in repr(caught.value.problems)
+    Http(url).close()
+
+
+@pytest.mark.parametrize(
+    ("url", "hint"),
+    [
+        ("compute.example.com", 'did you mean "https://compute.example.com"?'),
+        ("localhost:8080", 'did you mean "http://localhost:8080"?'),
+        ("ftp://compute.example.com", "it reads https://HOST[:PORT][/PATH]"),
+        ("https://", "it reads https://HOST[:PORT][/PATH]"),
+        ("https://h/?q=1", "it reads https://HOST[:PORT][/PATH]"),
+        ("https://h:99999", "it reads https://HOST[:PORT][/PATH]"),
+        ("https://[::1", "it reads https://HOST[:PORT][/PATH]"),
+        ("https://h\x1b[2J", "it reads https://HOST[:PORT][/PATH]"),
+        ("", "it reads https://HOST[:PORT][/PATH]"),
+    ],
+)
+def test_what_is_not_the_url_of_a_server_is_refused_with_the_nearest_good_one(url: str, hint: str) -> None:
+    with pytest.raises(ComputeError) as caught:
+        checked_url(url, with_token=False)
+    assert caught.value.problems[0].hint == hint
+    assert "\x1b" not in str(caught.value)
+
+
+def test_a_password_in_a_url_is_refused_and_not_shown() -> None:
+    for url in ("https://ci:pw-example@h", "ftp://ci:pw-example@h", "https://ci:pw-example@h:x"):
+        with pytest.raises(ComputeError) as caught:
+            checked_url(url, with_token=False)
+        assert "pw-example" not in repr(caught.value.problems)
+
+
+@pytest.mark.parametrize("token", ["", "a b", "a\n", "a\r\nX: y", "é"])
+def test_what_cannot_be_a_token_is_refused_and_not_shown(token: str) -> None:
+    with pytest.raises(ComputeError, match="holds characters that no token has") as caught:
+        Http("https://h.example", token=token)
+    assert not token or token not in repr(caught.value.problems)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "::1"])
+def test_loopback(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "127.1", "localhost.", "::", "128.0.0.1"])
+def test_not_loopback(host: str) -> None:
+    assert not is_loopback(host)
+
+
+def client(url: str, token: str | None) -> Client:
+    return Client(Calls(Http(url, token=token), "root", Retry(lambda _: None, lambda: 0.0, lambda: 0, attempts=1)))
+
+
+def test_a_proxy_does_not_see_the_token_of_a_call_to_this_machine(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", server.url)
+    monkeypatch.setenv("ALL_PROXY", server.url)
+    server.script = [data({})]
+    with pytest.raises(ComputeError, match=r"cannot connect to http://127\.0\.0\.1:1"):
+        client("http://127.0.0.1:1", TOKEN).system.info()
+    assert server.received == []
+
+
+def test_a_proxy_is_used_for_other_machines(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", server.url)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    server.script = [data({"instanceId": "i", "version": "1", "derivation": "d", "capabilities": [], "time": 5})]
+    assert client("http://compute.invalid", None).system.info().time == 5
+    assert server.received[0].path == "http://compute.invalid/api/compute/system/info"
+
+
+def test_certificates_that_are_not_there_are_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
+    with pytest.raises(ComputeError, match="network settings of the environment") as caught:
+        Http("https://compute.example.com")
+    assert "SSL_CERT_FILE" in caught.value.problems[0].hint
