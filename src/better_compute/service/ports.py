@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from better_compute.domain.facts import Site, TenantStatus
 from better_compute.domain.nodes import Node
-from better_compute.domain.state import Change, PoolState, Rollup
+from better_compute.domain.state import Change, PoolState
 
 T = TypeVar("T")
 Clock = Callable[[], int]
@@ -133,7 +133,10 @@ class Tx(Protocol):
         """Write a change together with its authz rows and its event. `state` is the aggregate after the change."""
         ...
 
-    def add_node(self, state: PoolState, node: Node, rollup: Rollup, event: EventRecord) -> None: ...
+    def add_node(self, state: PoolState, node: Node, event: EventRecord) -> None:
+        """Write a machine with its pool's rollup and its event. `state` is the aggregate after it joined."""
+        ...
+
     def node(self, node_id: str) -> Node | None: ...
     def nodes(self, pool_id: str, limit: int, after: str | None) -> list[Node]: ...
     def sees(self, tenant_id: str, pool_id: str) -> bool:
