@@ -1,0 +1,83 @@
+"""One way to run a transaction: every one goes through `Database.run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from better_compute.service.ports import Entropy
+from better_compute.storage.engines import make_engine, readers, writers
+from better_compute.storage.errors import Trouble, trouble_of, unavailable
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+Sleep = Callable[[float], None]
+"""Wait so many seconds."""
+
+_TRIES = 10
+_TRIES_TO_FIND = 3
+_FIRST_PAUSE = 0.005
+_LONGEST_PAUSE = 0.25
+
+
+class Database:
+    """The connections to one database. Safe to use from many threads."""
+
+    def __init__(self, url: str, wait_seconds: float, sleep: Sleep, entropy: Entropy) -> None:
+        self.engine = make_engine(url, wait_seconds)
+        self.dialect = self.engine.dialect.name
+        self._readers, self._writers = readers(self.engine), writers(self.engine)
+        self._sleep, self._entropy = sleep, entropy
+
+    def read(self, work: Work[T]) -> T:
+        """Run `work` on one snapshot of the database."""
+        return self.run(self._readers, work)
+
+    def write(self, work: Work[T]) -> T:
+        """Run `work` in a transaction that writes all or nothing."""
+        return self.run(self._writers, work)
+
+    def run(self, engine: Engine, work: Work[T]) -> T:
+        """Run `work` and commit; after a conflict or a lost connection again, a bounded number of times.
+
+        Raises ComputeError UNAVAILABLE when the database cannot be had; then nothing was written, save where the
+        message says that this is not known. What `work` raises comes out as it is, and rolls back.
+        """
+        for attempt in range(_TRIES):
+            committing = False
+            try:
+                with engine.connect() as connection, connection.begin() as transaction:
+                    result = work(connection)
+                    committing = True
+                    transaction.commit()
+                    return result
+            except SQLAlchemyError as error:
+                if not _again(error, attempt, committing):
+                    raise
+            self._pause(attempt)
+        raise unavailable("the database had too many conflicts: nothing was written")
+
+    def _pause(self, attempt: int) -> None:
+        """Wait longer after each try, and not as long as those who collided with us."""
+        longest = min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE)
+        self._sleep(longest * (1 + self._entropy(1)[0] / 256) / 2)
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def _again(error: SQLAlchemyError, attempt: int, committing: bool) -> bool:
+    """Whether the work may be done again: nothing of it stays. False for a mistake of ours."""
+    match trouble_of(error):
+        case Trouble.BUSY:
+            raise unavailable("the database is busy or not reachable: nothing was written") from error
+        case Trouble.LOST if committing:
+            message = "the connection to the database was lost: whether the change was written is not known"
+            raise unavailable(message) from error
+        case Trouble.EXISTS:
+            return attempt < _TRIES_TO_FIND
+        case trouble:
+            return trouble is not None

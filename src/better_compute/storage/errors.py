@@ -1,0 +1,91 @@
+"""What can go wrong with a database, and what it means for a transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from enum import Enum, auto
+
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoConnection
+
+from better_compute.domain.problems import INVALID_STATE, UNAVAILABLE, ComputeError, Problem
+
+RETRY_AFTER_MS = 1000
+
+
+class Trouble(Enum):
+    CONFLICT = auto()
+    """Another transaction came first: the work may be done again."""
+    EXISTS = auto()
+    """Another transaction made the same row: the work will find it, if it looks, when it is done again."""
+    LOST = auto()
+    """The connection broke under the transaction."""
+    BUSY = auto()
+    """No lock, no connection, no room: it may be there in a while."""
+
+
+class SchemaTooNewError(ComputeError):
+    """The database was migrated by a later build. Nothing was written."""
+
+    def __init__(self, found: str, newest: str) -> None:
+        message = f"the database's schema is newer than this build: it is {found}, and this build knows {newest}"
+        hint = "run the build that migrated it, or a later one"
+        super().__init__(Problem(INVALID_STATE, "storage.schema", message, hint=hint))
+
+
+# The primary code is the lower byte; a unique violation alone is told by its extended code.
+_SQLITE_BUSY = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+}
+_SQLITE_EXISTS = {sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY}
+
+# SQLSTATEs: serialization failure and deadlock; unique violation, also of a table's name.
+_CONFLICTS = {"40001", "40P01"}
+_EXISTS = {"23505", "42P07"}
+# The server goes down, or its connection to us did.
+_LOST = ("08", "57P")
+# Too few resources (connections, disk), a lock that was not to be had in time, a standby that does not write yet.
+_BUSY = ("53", "55P03", "25006")
+
+
+def trouble_of(error: SQLAlchemyError) -> Trouble | None:
+    """What the error means for the transaction it ended; None for a mistake of this program."""
+    if isinstance(error, NoConnection):
+        return Trouble.BUSY
+    if not isinstance(error, DBAPIError):
+        return None
+    if error.connection_invalidated:
+        return Trouble.LOST
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    return _of_postgres(error) if code is None else _of_sqlite(code)
+
+
+def _of_sqlite(code: int) -> Trouble | None:
+    if code in _SQLITE_EXISTS:
+        return Trouble.EXISTS
+    return Trouble.BUSY if code & 0xFF in _SQLITE_BUSY else None
+
+
+def _of_postgres(error: DBAPIError) -> Trouble | None:
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        # Without a state there was no server to give one: it refused the connection, or is not there.
+        return Trouble.BUSY if isinstance(error, OperationalError) else None
+    if state in _CONFLICTS:
+        return Trouble.CONFLICT
+    if state in _EXISTS:
+        return Trouble.EXISTS
+    if state.startswith(_LOST):
+        return Trouble.LOST
+    return Trouble.BUSY if state.startswith(_BUSY) else None
+
+
+def unavailable(message: str) -> ComputeError:
+    """It may work in a second: the caller should ask again."""
+    return ComputeError(Problem(UNAVAILABLE, "storage", message), retry_after_ms=RETRY_AFTER_MS)

@@ -1,0 +1,86 @@
+"""Events: written with the change they tell of, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, bindparam, false, func, or_, select
+
+from better_compute.service.ports import EventQuery, EventRecord
+from better_compute.storage import tables as t
+from better_compute.storage.chain import START, link
+from better_compute.storage.rows import AnyRow, Kept, Rows, from_json, to_json, upsert
+
+E = t.events.c
+EVENTS = Kept(t.events, EventRecord)
+HEAD = select(t.event_heads.c.sequence, t.event_heads.c.hash).where(t.event_heads.c.tenant_id == bindparam("tenant_id"))
+
+
+class EventTx(Rows):
+    """The part of `Tx` about events."""
+
+    def last_sequence(self, tenant_id: str) -> int:
+        head = self._first(HEAD, tenant_id=tenant_id)
+        return 0 if head is None else int(head.sequence)
+
+    def events(self, query: EventQuery) -> list[EventRecord]:
+        return [event_of(row) for row in self._all(_page(query))]
+
+    def _append(self, event: EventRecord, revision: int) -> None:
+        """Add the event of a change that made this revision of its pool.
+
+        On SQLite there is one writer at a time, so it is numbered now. Elsewhere a head to lock would make the writers
+        of a tenant queue: `numbering` does it after the commit.
+        """
+        if self._dialect == "sqlite":
+            event = self._number(event)
+        kept = {"data": to_json(event.data), "via": None if event.via is None else to_json(event.via)}
+        self._write(t.events.insert(), {**EVENTS.values(event), **kept, "revision": revision})
+
+    def _number(self, event: EventRecord) -> EventRecord:
+        head = self._first(HEAD, tenant_id=event.tenant_id)
+        last, previous = (0, START) if head is None else (head.sequence, head.hash)
+        event = link(event, last + 1, previous)
+        moved = {"tenant_id": event.tenant_id, "sequence": event.sequence, "hash": event.hash}
+        self._write(upsert(t.event_heads, self._dialect), moved)
+        return event
+
+
+def event_of(row: AnyRow) -> EventRecord:
+    """The event in a row of EVENTS."""
+    fields = dict(row._mapping)
+    fields["data"] = from_json(fields["data"])
+    fields["via"] = None if fields["via"] is None else from_json(fields["via"])
+    return EventRecord(**fields)
+
+
+def _page(query: EventQuery) -> Select[Any]:
+    page = EVENTS.columns.where(E.tenant_id == query.tenant_id, E.sequence > query.after)
+    if query.before is not None:
+        page = page.where(E.sequence < query.before)
+    if query.types is not None:
+        page = page.where(_of_types(query.types))
+    if query.pool_ids is not None:
+        page = page.where(E.pool_id.in_(list(query.pool_ids)))
+    if query.latest:
+        page = page.where(E.sequence.in_(_newest(query)))
+    return page.order_by(E.sequence.desc() if query.newest_first else E.sequence).limit(query.limit)
+
+
+def _of_types(types: Collection[str]) -> ColumnElement[bool]:
+    prefixes = [name.removesuffix("*") for name in types if name.endswith(".*")]
+    exact = [name for name in types if not name.endswith(".*")]
+    return or_(
+        E.type.in_(exact) if exact else false(),
+        *(func.substr(E.type, 1, len(prefix)) == prefix for prefix in prefixes),
+    )
+
+
+def _newest(query: EventQuery) -> Select[Any]:
+    """The newest event of each pool itself and of each pair of pool and tenant. The newest of all of a pool's events
+    is always one of these."""
+    newest = select(func.max(E.sequence)).where(E.tenant_id == query.tenant_id, _of_types(["pool.*", "quota.*"]))
+    if query.pool_ids is not None:
+        newest = newest.where(E.pool_id.in_(list(query.pool_ids)))
+    return newest.group_by(E.pool_id, E.to_tenant_id)

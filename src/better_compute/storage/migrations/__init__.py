@@ -1,0 +1,1 @@
+"""The way from each older schema to today's; run by `storage.schema`, with Alembic."""

@@ -1,0 +1,1 @@
+"""One module a version, named after its number. A version that was released is never changed."""

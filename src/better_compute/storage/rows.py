@@ -1,0 +1,107 @@
+"""What the parts of a transaction share: running statements, dataclasses as rows, and JSON in text columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import Connection, CursorResult, Row, Select, Table, bindparam, select
+from sqlalchemy.sql import Executable
+
+T = TypeVar("T")
+AnyRow = Row[*tuple[Any, ...]]
+Values = Mapping[str, Any]
+
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=dict).encode
+
+
+def to_json(value: Any) -> str:
+    """JSON as it is kept: ASCII, so that every string goes into every database; keys in the order they came."""
+    return _encode(value)
+
+
+def from_json(text: str) -> Any:
+    return json.loads(text)
+
+
+class Kept(Generic[T]):
+    """A dataclass and the table that keeps it: a column for each of its fields, and perhaps others."""
+
+    def __init__(self, table: Table, kind: type[T]) -> None:
+        self.table, self.kind = table, kind
+        self.names = tuple(f.name for f in fields(kind))  # type: ignore[arg-type]  # a dataclass
+        self.columns: Select[Any] = select(*(table.c[name] for name in self.names))
+        self.by = {c.key: self.columns.where(c == bindparam("value")) for c in table.c}
+        """The rows in which one column has a value."""
+
+    def page(self, column: str | None) -> Select[Any]:
+        """`size` rows at most in the order of their ids, after one; where `column` is named, those with a value."""
+        rows = self.columns if column is None else self.by[column]
+        key = self.table.c.id
+        return rows.where(key > bindparam("after")).order_by(key).limit(bindparam("size"))
+
+    def values(self, thing: T) -> dict[str, Any]:
+        return {name: getattr(thing, name) for name in self.names}
+
+    def of(self, row: AnyRow) -> T:
+        return self.kind(**row._mapping)
+
+
+class Rows:
+    """A transaction on one connection. Reading is allowed always, writing only where the transaction is for it."""
+
+    def __init__(self, connection: Connection, *, writes: bool) -> None:
+        self._connection = connection
+        self._writes = writes
+        self._dialect = connection.dialect.name
+
+    def _all(self, statement: Select[Any], **values: Any) -> Sequence[AnyRow]:
+        return self._connection.execute(statement, values).all()
+
+    def _first(self, statement: Select[Any], **values: Any) -> AnyRow | None:
+        return self._connection.execute(statement, values).first()
+
+    def _get(self, kept: Kept[T], column: str, value: Any) -> T | None:
+        row = self._first(kept.by[column], value=value)
+        return None if row is None else kept.of(row)
+
+    def _page(
+        self, kept: Kept[T], limit: int, after: str | None, column: str | None = None, value: Any = None
+    ) -> list[T]:
+        given = {} if column is None else {"value": value}
+        return [kept.of(row) for row in self._all(kept.page(column), after=after or "", size=limit, **given)]
+
+    def _lock(self, statement: Select[Any]) -> Select[Any]:
+        """The same rows, locked until the transaction ends if it writes. On SQLite all of it is locked already."""
+        return statement.with_for_update(key_share=True) if self._writes else statement
+
+    def _write(self, statement: Executable, values: Values | Sequence[Values]) -> CursorResult[Any]:
+        if not self._writes:
+            raise RuntimeError("a transaction that reads was asked to write")
+        return self._connection.execute(statement, values)
+
+    def _write_many(self, statement: Executable, rows: Sequence[Values]) -> None:
+        if rows:
+            self._write(statement, rows)
+
+    def _add(self, kept: Kept[T], thing: T) -> None:
+        self._write(kept.table.insert(), kept.values(thing))
+
+    def _put(self, kept: Kept[T], thing: T) -> None:
+        self._write(upsert(kept.table, self._dialect), kept.values(thing))
+
+
+@lru_cache
+def upsert(table: Table, dialect: str) -> Executable:
+    """Insert a row, or give the row with its primary key these values."""
+    if dialect == "sqlite":
+        from sqlalchemy.dialects.sqlite import insert as make
+    else:
+        from sqlalchemy.dialects.postgresql import insert as make  # type: ignore[assignment]
+    insert = make(table)
+    keys = list(table.primary_key)
+    others = {c.key: insert.excluded[c.key] for c in table.c if c not in keys}
+    return insert.on_conflict_do_update(index_elements=keys, set_=others)

@@ -1,0 +1,85 @@
+"""The service's `Store` and `Tx` on a database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from sqlalchemy import bindparam, select
+
+from better_compute.domain.ids import random_id
+from better_compute.service.ports import Clock, Entropy, Tx
+from better_compute.storage import numbering, schema
+from better_compute.storage import tables as t
+from better_compute.storage.database import Database, Sleep
+from better_compute.storage.directory import DirectoryTx
+from better_compute.storage.nodes import NodeTx
+from better_compute.storage.pools import PoolTx
+from better_compute.storage.rows import from_json, to_json, upsert
+
+T = TypeVar("T")
+
+WAIT_SECONDS = 5.0
+
+_META = select(t.meta.c.value).where(t.meta.c.name == bindparam("name"))
+
+
+class SqlTx(PoolTx, NodeTx, DirectoryTx):
+    """A transaction: see `Tx`."""
+
+    def instance_id(self) -> str:
+        found = self._meta("instance_id")
+        assert found is not None, "written with the schema"
+        return found
+
+    def world_machines(self) -> Mapping[str, Any]:
+        found = self._meta("world_machines")
+        machines: Mapping[str, Any] = {} if found is None else from_json(found)
+        return machines
+
+    def put_world_machines(self, machines: Mapping[str, Any]) -> None:
+        self._write(upsert(t.meta, self._dialect), {"name": "world_machines", "value": to_json(machines)})
+
+    def _meta(self, name: str) -> str | None:
+        row = self._first(_META, name=name)
+        return None if row is None else row.value
+
+
+class SqlStore:
+    """A database: see `Store`. Safe to use from many threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def view(self, work: Callable[[Tx], T]) -> T:
+        return self._database.read(lambda connection: work(SqlTx(connection, writes=False)))
+
+    def transact(self, work: Callable[[Tx], T]) -> T:
+        return self._database.write(lambda connection: work(SqlTx(connection, writes=True)))
+
+    def number_events(self, tenant_id: str) -> None:
+        if self._database.dialect == "sqlite":
+            return
+        if self._database.read(lambda connection: numbering.any_waiting(connection, tenant_id)):
+            self._database.write(lambda connection: numbering.number(connection, tenant_id))
+
+    def close(self) -> None:
+        self._database.close()
+
+
+def open_store(
+    url: str, *, clock: Clock, sleep: Sleep, entropy: Entropy, wait_seconds: float = WAIT_SECONDS
+) -> SqlStore:
+    """The store at `sqlite:///PATH` or `postgresql://…` (libpq's URL), created or brought to today's schema if need be.
+
+    `wait_seconds` is how long a transaction waits for a lock or a connection. Raises ComputeError: INVALID_INPUT when
+    the URL names no database that could be ours, UNAVAILABLE when it cannot be had now, SchemaTooNewError when a later
+    build migrated it; then nothing was written.
+    """
+    database = Database(url, wait_seconds, sleep, entropy)
+    try:
+        schema.prepare(database, random_id("inst", clock(), entropy(10)))
+    except BaseException:
+        database.close()
+        raise
+    return SqlStore(database)
