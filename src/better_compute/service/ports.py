@@ -174,6 +174,10 @@ class Tx(Protocol):
 
     # the instance
     def instance_id(self) -> str: ...
+    def put_instance_id(self, instance_id: str) -> None:
+        """For a new database alone: clients tell instances apart by it."""
+        ...
+
     def world_machines(self) -> Mapping[str, Any]:
         """Machines that a world file declared and that wait for their pool; see `bootstrap`."""
         ...

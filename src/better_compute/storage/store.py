@@ -32,6 +32,9 @@ class SqlTx(PoolTx, NodeTx, DirectoryTx):
         assert found is not None, "written with the schema"
         return found
 
+    def put_instance_id(self, instance_id: str) -> None:
+        self._write(upsert(t.meta, self._dialect), {"name": "instance_id", "value": instance_id})
+
     def world_machines(self) -> Mapping[str, Any]:
         found = self._meta("world_machines")
         machines: Mapping[str, Any] = {} if found is None else from_json(found)
