@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from better_compute.domain.problems import UNAUTHENTICATED, ComputeError, Problem
-from better_compute.service.actions import ACTIONS, ADMIN, NONE
+from better_compute.service.actions import ACTIONS, ADMIN, NONE, ROOT
 from better_compute.service.ports import Caller, Clock, Identity, Store, Tx
 from better_compute.service.tokens import digest
-
-ROOT = "root"
-"""The tenant that owns the platform; its identities alone administer it and may act as any tenant."""
 
 _ALL = frozenset(ACTIONS.values()) - {NONE}
 _OWN = _ALL - {ADMIN}
 
 
 class OwnTenant:
-    """The Authorizer of this release: every identity may do everything in its own tenant, and nothing in another."""
+    """An Authorizer: every identity may do everything in its own tenant and nothing in another, except root's."""
 
     def rights(self, caller: Caller, tenant_id: str) -> frozenset[str]:
         if caller.tenant_id == ROOT:
@@ -62,4 +59,4 @@ def _caller(identity: Identity | None, expires_at: int | None) -> Caller:
 
 
 def _unauthenticated() -> ComputeError:
-    return ComputeError(Problem(UNAUTHENTICATED, "iam.token", "no identity that is known here"))
+    return ComputeError(Problem(UNAUTHENTICATED, "", "no identity that is known here"))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+ROOT = "root"
+"""The tenant that owns the platform: its identities alone administer it, and may act as any tenant."""
+
 ADMIN = "compute:admin"
-"""Kept to identities of the root tenant."""
+"""Kept to identities of root."""
 
 NONE = ""
 """No right beyond a credential that counts."""

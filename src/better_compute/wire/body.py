@@ -56,7 +56,7 @@ def parse_change(header: str) -> dict[str, Any]:
 
 def refuse(message: str, field: str = "", hint: str = "") -> NoReturn:
     """Raise INVALID_INPUT for what is not even a question."""
-    raise ComputeError(Problem(INVALID_INPUT, "input", message, field, hint))
+    raise ComputeError(Problem(INVALID_INPUT, "", message, field, hint))
 
 
 def _keeps(value: Any, depth: int) -> bool:

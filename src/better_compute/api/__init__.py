@@ -1,0 +1,1 @@
+"""The HTTP API: one handler without a framework, and the doors to it."""

@@ -1,0 +1,42 @@
+"""The door to the handler from a network: an ASGI application."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
+from starlette.requests import Request as Incoming
+from starlette.responses import Response as Outgoing
+from starlette.routing import Mount
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+from better_compute.wire.message import BODY_LIMIT, Handle, Request, headers_of
+
+
+def app(handle: Handle) -> Starlette:
+    """An application whose every path is the handler's; it runs in a thread, since it waits for the database."""
+
+    async def door(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await WebSocketClose()(scope, receive, send)
+            return
+        try:
+            body = await _read(Incoming(scope, receive))
+        except ClientDisconnect:
+            return
+        request = Request(scope["method"], scope["raw_path"].decode("latin-1"), headers_of(scope["headers"]), body)
+        answer = await run_in_threadpool(handle, request)
+        await Outgoing(answer.body, answer.status, dict(answer.headers))(scope, receive, send)
+
+    return Starlette(routes=[Mount("/", app=door)])
+
+
+async def _read(incoming: Incoming) -> bytes:
+    """The body, or what is enough of one that is too long: a byte past the limit, and the rest is not read."""
+    body = bytearray()
+    async for chunk in incoming.stream():
+        body += chunk
+        if len(body) > BODY_LIMIT:
+            break
+    return bytes(body[: BODY_LIMIT + 1])

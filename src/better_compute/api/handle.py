@@ -1,0 +1,121 @@
+"""The one handler behind every door: a request in, an answer out, whatever happens."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from better_compute.api.errors import envelope, internal
+from better_compute.api.openapi import document
+from better_compute.api.routes import PREFIX, ROUTES, Route
+from better_compute.domain.problems import (
+    METHOD_NOT_ALLOWED,
+    NOT_FOUND,
+    PAYLOAD_TOO_LARGE,
+    UNAUTHENTICATED,
+    ComputeError,
+    Problem,
+)
+from better_compute.service.core import Service
+from better_compute.service.ports import Authenticate, Caller
+from better_compute.wire.body import parse, parse_change, refuse
+from better_compute.wire.message import BODY_LIMIT, Handle, Request, Response
+from better_compute.wire.reading import read
+
+log = logging.getLogger(__name__)
+
+_BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/:=-]{1,512})")
+_REQUEST_ID = re.compile(r"[\x20-\x7e]{1,128}")
+_JSON_TYPE = re.compile(r"application/json(?: *; *charset=\"?utf-8\"?)?", re.IGNORECASE)
+
+PAGES: dict[str, Callable[[], Any]] = {
+    "/health": lambda: {"status": "ok"},
+    "/openapi.json": lambda: msgspec.Raw(document()),
+}
+"""What GET serves, without a credential."""
+
+
+def handler(service: Service, authenticate: Authenticate) -> Handle:
+    """The API of a control plane. The store must be ready: the instance's id is read once, here."""
+    instance_id = service.store.view(lambda tx: tx.instance_id())
+    return _Api(service, authenticate, instance_id).handle
+
+
+@dataclass(frozen=True, slots=True)
+class _Api:
+    service: Service
+    authenticate: Authenticate
+    instance_id: str
+
+    def handle(self, request: Request) -> Response:
+        """Answers every request; never raises."""
+        given = request.headers.get("x-request-id", "")
+        request_id = given if _REQUEST_ID.fullmatch(given) else self.service.entropy(16).hex()
+        status, extra, body = self._answer(request, request_id)
+        headers = {
+            "content-type": "application/json",
+            "cache-control": "no-store",
+            "x-request-id": request_id,
+            "x-better-compute-instance": self.instance_id,
+        }
+        return Response(status, headers | extra, body)
+
+    def _answer(self, request: Request, request_id: str) -> tuple[int, dict[str, str], bytes]:
+        try:
+            return 200, {}, msgspec.json.encode(self._result(request))
+        except _WrongMethodError as error:
+            status, headers, body = envelope(error)
+            headers["allow"] = error.allow
+        except ComputeError as error:
+            status, headers, body = envelope(error)
+        except Exception:
+            log.exception("request %s to %r failed", request_id, request.path[:200])
+            status, headers, body = envelope(internal())
+        return status, headers, msgspec.json.encode(body)
+
+    def _result(self, request: Request) -> Any:
+        """What a success says."""
+        if page := PAGES.get(request.path):
+            _check_method(request, "GET")
+            return page()
+        route = ROUTES.get(request.path.removeprefix(PREFIX)) if request.path.startswith(PREFIX) else None
+        if route is None:
+            raise ComputeError(Problem(NOT_FOUND, "", "there is no such path"))
+        _check_method(request, "POST")
+        return {"data": self._operate(route, request)}
+
+    def _operate(self, route: Route, request: Request) -> msgspec.Struct:
+        if len(request.body) > BODY_LIMIT:
+            message = f"a body has at most {BODY_LIMIT} bytes"
+            raise ComputeError(Problem(PAYLOAD_TOO_LARGE, "", message))
+        caller = self._caller(request)
+        if request.headers.get("x-better-compute") != "1":
+            refuse("the header X-Better-Compute: 1 is missing")
+        if not _JSON_TYPE.fullmatch(request.headers.get("content-type", "")):
+            refuse("the header Content-Type: application/json is missing")
+        return route.run(self.service, caller, read(route.input, parse(request.body)))
+
+    def _caller(self, request: Request) -> Caller:
+        bearer = _BEARER.fullmatch(request.headers.get("authorization", ""))
+        if bearer is None:
+            message = "a request carries Authorization: Bearer TOKEN"
+            raise ComputeError(Problem(UNAUTHENTICATED, "", message))
+        caller = self.authenticate(bearer[1])
+        change = request.headers.get("x-better-compute-change")
+        return caller if change is None else replace(caller, via=parse_change(change))
+
+
+class _WrongMethodError(ComputeError):
+    def __init__(self, allow: str) -> None:
+        super().__init__(Problem(METHOD_NOT_ALLOWED, "", f"this path answers {allow} alone"))
+        self.allow = allow
+
+
+def _check_method(request: Request, allowed: str) -> None:
+    if request.method != allowed:
+        raise _WrongMethodError(allowed)

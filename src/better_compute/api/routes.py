@@ -1,0 +1,112 @@
+"""Every operation: the function that carries it out, and the codes that it may fail with besides the common ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, get_type_hints
+
+from msgspec import Struct
+
+from better_compute.domain.problems import (
+    ACCESS_DENIED,
+    CONFLICT,
+    INTERNAL_ERROR,
+    INVALID_INPUT,
+    INVALID_STATE,
+    METHOD_NOT_ALLOWED,
+    NOT_FOUND,
+    PAYLOAD_TOO_LARGE,
+    TENANT_INACTIVE,
+    UNAUTHENTICATED,
+    UNAVAILABLE,
+    VERSION_CONFLICT,
+)
+from better_compute.service import (
+    events,
+    identities,
+    nodes,
+    offers,
+    pools,
+    preflight,
+    quotas,
+    sites,
+    system,
+    tenants,
+)
+
+COMMON = (
+    INVALID_INPUT,
+    UNAUTHENTICATED,
+    ACCESS_DENIED,
+    METHOD_NOT_ALLOWED,
+    PAYLOAD_TOO_LARGE,
+    UNAVAILABLE,
+    INTERNAL_ERROR,
+)
+"""Codes that every operation may answer with."""
+
+PREFIX = "/api/compute/"
+
+
+@dataclass(frozen=True)
+class Route:
+    """`run` is called with the service, the caller and the input; its annotations name the input and the answer."""
+
+    operation: str
+    run: Callable[..., Struct]
+    codes: tuple[str, ...] = ()
+
+    @cached_property
+    def input(self) -> type[Struct]:
+        kind: type[Struct] = self._hints["body"]
+        return kind
+
+    @cached_property
+    def answer(self) -> Any:
+        return self._hints["return"]
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self.run)
+
+
+_CHANGE = (NOT_FOUND, INVALID_STATE, VERSION_CONFLICT)
+
+ROUTES = {
+    route.operation: route
+    for route in (
+        Route("pools/create", pools.create, (NOT_FOUND, CONFLICT)),
+        Route("pools/list", pools.list_),
+        Route("pools/get", pools.get, (NOT_FOUND,)),
+        Route("pools/update", pools.update, _CHANGE),
+        Route("pools/offer", offers.offer, (*_CHANGE, TENANT_INACTIVE)),
+        Route("pools/unoffer", offers.unoffer, (NOT_FOUND, VERSION_CONFLICT)),
+        Route("pools/listOffers", offers.list_, (NOT_FOUND,)),
+        Route("pools/archive", pools.archive, (NOT_FOUND, VERSION_CONFLICT)),
+        Route("quotas/list", quotas.list_, (NOT_FOUND,)),
+        Route("quotas/set", quotas.set_, _CHANGE),
+        Route("preflight/check", preflight.check),
+        Route("sites/create", sites.create, (NOT_FOUND,)),
+        Route("sites/list", sites.list_),
+        Route("sites/get", sites.get, (NOT_FOUND,)),
+        Route("providerAccounts/create", sites.create_account, (NOT_FOUND,)),
+        Route("providerAccounts/list", sites.list_accounts),
+        Route("nodes/createJoinToken", nodes.create_join_token, (NOT_FOUND, INVALID_STATE)),
+        Route("nodes/join", nodes.join, (NOT_FOUND, INVALID_STATE)),
+        Route("nodes/list", nodes.list_, (NOT_FOUND,)),
+        Route("nodes/get", nodes.get, (NOT_FOUND,)),
+        Route("tenants/create", tenants.create, (NOT_FOUND, CONFLICT)),
+        Route("tenants/list", tenants.list_),
+        Route("tenants/get", tenants.get, (NOT_FOUND,)),
+        Route("identities/create", identities.create, (NOT_FOUND, CONFLICT)),
+        Route("identities/list", identities.list_),
+        Route("identities/whoami", identities.whoami),
+        Route("credentials/create", identities.create_credential, (NOT_FOUND,)),
+        Route("credentials/list", identities.list_credentials, (NOT_FOUND,)),
+        Route("credentials/revoke", identities.revoke, (NOT_FOUND,)),
+        Route("events/list", events.list_),
+        Route("system/info", system.info),
+    )
+}

@@ -1,0 +1,136 @@
+"""What every operation of the service stands on: its ports, the check of a right, and the way a pool is changed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from better_compute.domain.commands import Command
+from better_compute.domain.decide import decide
+from better_compute.domain.decision import hidden
+from better_compute.domain.events import Event
+from better_compute.domain.ids import random_id
+from better_compute.domain.problems import ACCESS_DENIED, NOT_FOUND, ComputeError, Problem, Refused
+from better_compute.domain.state import Pool, PoolState
+from better_compute.service.actions import ACTIONS, NONE
+from better_compute.service.facts import load_facts
+from better_compute.service.ports import Authorizer, Caller, Clock, Entropy, EventRecord, Store, Tx
+from better_compute.wire.events import event_data
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """The ports. `created` is called with a pool's id after the commit that made it: what waited for the pool."""
+
+    store: Store
+    authorizer: Authorizer
+    clock: Clock
+    entropy: Entropy
+    attestors: frozenset[str] = frozenset({"join-token"})
+    created: Callable[[str], object] = field(default=lambda _: None)
+
+    def new_id(self, kind: str) -> str:
+        return random_id(kind, self.clock(), self.entropy(10))
+
+    def allow(self, caller: Caller, operation: str, tenant_id: str) -> None:
+        """Raises ComputeError ACCESS_DENIED when the caller may not do this as that tenant: the same for a tenant
+        that is not the caller's and for one that does not exist."""
+        action = ACTIONS[operation]
+        if action != NONE and action not in self.authorizer.rights(caller, tenant_id):
+            raise ComputeError(denied())
+
+    def record(self, caller: Caller, event: Event, now: int) -> EventRecord:
+        """The event as it is kept."""
+        return EventRecord(
+            id=random_id("evt", now, self.entropy(10)),
+            type=event.type,
+            tenant_id=event.owner_id,
+            actor_id=caller.identity_id,
+            pool_id=event.pool_id,
+            to_tenant_id=event.to_tenant_id,
+            time=now,
+            data=event_data(event),
+            via=caller.via,
+        )
+
+    def carry_out(self, caller: Caller, command: Command, tenants: Collection[str] | None) -> Outcome:
+        """Load the pool with the rows of `tenants`, decide, and save the change with its event, in one transaction.
+
+        Raises ComputeError with every problem when the rules refuse.
+        """
+
+        def work(tx: Tx) -> Outcome:
+            now = self.clock()
+            state = tx.pool_state(command.pool_id, tenants)
+            facts = load_facts(tx, [command], actor_id=caller.identity_id, now=now, attestors=self.attestors)
+            decision = decide(state, command, facts)
+            if isinstance(decision, Refused):
+                raise ComputeError(*decision.problems)
+            if decision.event is not None:
+                state.apply(decision.change)
+                tx.save(state, decision.change, self.record(caller, decision.event, now))
+            return Outcome(state, decision.changed)
+
+        return self.store.transact(work)
+
+    def after_create(self, pool_id: str) -> None:
+        """What follows a commit cannot change its answer: a failure is logged, and the next run makes up for it."""
+        try:
+            self.created(pool_id)
+        except Exception:
+            log.exception("what waited for a new pool did not run")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The pool after a command, and whether the command changed it."""
+
+    state: PoolState
+    changed: bool
+
+    @property
+    def pool(self) -> Pool:
+        return known(self.state)
+
+
+def known(state: PoolState) -> Pool:
+    """The pool of a state that holds one. Raises ComputeError NOT_FOUND otherwise."""
+    if state.pool is None:
+        raise not_found()
+    return state.pool
+
+
+def owned(state: PoolState, tenant_id: str) -> Pool:
+    """The pool, when `tenant_id` owns it. Raises ComputeError NOT_FOUND otherwise (rule pool.owner)."""
+    if state.pool is None or state.pool.owner_id != tenant_id:
+        raise not_found()
+    return state.pool
+
+
+def sees(state: PoolState, tenant_id: str) -> bool:
+    """Whether `tenant_id` owns the pool or holds an offer of it; an archived one has no offers."""
+    return state.pool is not None and (state.pool.owner_id == tenant_id or tenant_id in state.offers)
+
+
+def seen(state: PoolState, tenant_id: str) -> Pool:
+    """The pool, when `tenant_id` sees it. Raises ComputeError NOT_FOUND otherwise."""
+    if state.pool is None or not sees(state, tenant_id):
+        raise not_found()
+    return state.pool
+
+
+def not_found() -> ComputeError:
+    """No such pool, for absent and hidden ones alike."""
+    return ComputeError(*hidden().problems)
+
+
+def denied() -> Problem:
+    return Problem(ACCESS_DENIED, "", "this identity has no such right as this tenant")
+
+
+def absent(what: str, field: str) -> ComputeError:
+    """NOT_FOUND for anything but a pool, the same whether it is absent or another's."""
+    return ComputeError(Problem(NOT_FOUND, "", f"no such {what}", field))

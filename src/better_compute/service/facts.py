@@ -1,0 +1,31 @@
+"""Facts around the pools of some commands, read with as few questions as there are kinds of facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from better_compute.domain.commands import Command, CreatePool, OfferPool
+from better_compute.domain.facts import Facts
+from better_compute.service.ports import Tx
+
+
+def load_facts(tx: Tx, commands: Iterable[Command], *, actor_id: str, now: int, attestors: frozenset[str]) -> Facts:
+    """What `decide` asks about when it judges `commands`; nothing is unknown to the server."""
+    sites: set[str] = set()
+    tenants: set[str] = set()
+    accounts: set[str] = set()
+    for command in commands:
+        if isinstance(command, CreatePool):
+            sites.add(command.site_id)
+            if command.provider_account_id is not None:
+                accounts.add(command.provider_account_id)
+        elif isinstance(command, OfferPool):
+            tenants.add(command.to_tenant_id)
+    return Facts(
+        actor_id=actor_id,
+        now=now,
+        sites=tx.sites_by_id(sites) if sites else {},
+        tenants=tx.tenant_statuses(tenants) if tenants else {},
+        accounts={i: found.tenant_id for i in accounts if (found := tx.account(i))},
+        attestors=attestors,
+    )

@@ -1,0 +1,81 @@
+"""Pages of a list: keyset by ids, an opaque cursor, and the sequence that the page was read at."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import NoReturn, TypeVar
+
+from better_compute.domain.ids import is_key
+from better_compute.service.core import Service
+from better_compute.service.ports import Caller, Tx
+from better_compute.wire.body import refuse
+from better_compute.wire.inputs import ListInput
+from better_compute.wire.views import Page
+
+T = TypeVar("T")
+V = TypeVar("V")
+Key = tuple[str, ...]
+"""Where a page ends: the ids of its last item, from the outermost."""
+
+
+def page(
+    service: Service,
+    caller: Caller,
+    operation: str,
+    body: ListInput,
+    read: Callable[[Tx, Key, int], Iterable[T]],
+    key: Callable[[T], Key],
+    view: Callable[[T], V],
+    parts: int = 1,
+) -> Page[V]:
+    """A page of what `read` gives: items after a key (empty: from the start), in order of their keys, at most so many.
+    A key has `parts` ids.
+
+    One item more than asked for is read: it tells whether there is another page. Events are numbered before, so that
+    `sequence` covers what the page shows; both are read in one transaction.
+    """
+    service.allow(caller, operation, body.tenant_id)
+    after = decode_cursor(operation, body, parts)
+    service.store.number_events(body.tenant_id)
+
+    def work(tx: Tx) -> tuple[list[T], int]:
+        return list(islice(read(tx, after, body.limit + 1), body.limit + 1)), tx.last_sequence(body.tenant_id)
+
+    items, sequence = service.store.view(work)
+    shown = items[: body.limit]
+    more = encode_cursor(operation, key(shown[-1])) if len(items) > len(shown) else None
+    return Page([view(item) for item in shown], more, sequence)
+
+
+def first(after: Key) -> str | None:
+    """The key of a list in order of one id."""
+    return after[0] if after else None
+
+
+def encode_cursor(group: str, key: Sequence[str]) -> str:
+    text = json.dumps([group, *key], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode_cursor(group: str, body: ListInput, parts: int) -> Key:
+    """The key of a cursor, empty without one. Raises ComputeError INVALID_INPUT for a cursor of another list, or of
+    none."""
+    if not isinstance(body.cursor, str):
+        return ()
+    try:
+        padded = body.cursor + "=" * (-len(body.cursor) % 4)
+        value = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (ValueError, RecursionError):
+        _stranger()
+    if not isinstance(value, list) or not all(isinstance(part, str) and is_key(part) for part in value[1:]):
+        _stranger()
+    if value[:1] != [group] or len(value) != parts + 1:
+        _stranger()
+    return tuple(value[1:])
+
+
+def _stranger() -> NoReturn:
+    refuse("this is not a cursor of this list: it is the nextCursor of the page before, with the same input", "cursor")

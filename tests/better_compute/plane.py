@@ -1,0 +1,179 @@
+"""A control plane on a real database for tests: its people, its sites, and a way to ask it things."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from better_compute.api.handle import handler
+from better_compute.api.routes import COMMON, ROUTES
+from better_compute.domain.facts import Site, TenantStatus
+from better_compute.domain.state import QuotaRow
+from better_compute.iam import OwnTenant, Tokens
+from better_compute.service.core import Service
+from better_compute.service.ports import Account, Credential, Identity, Store, Tenant, Tx
+from better_compute.service.tokens import digest
+from better_compute.storage.store import open_store
+from better_compute.wire.message import Handle, Request, Response
+
+START = 1_796_000_000_000
+"""Epoch milliseconds at which a plane's time begins."""
+
+TENANTS: dict[str, str | None] = {
+    "root": None,
+    "acme": "root",
+    "acme-eu": "acme",
+    "globex": "root",
+    "sleepy": "root",
+    "umbrella": "root",
+}
+IDENTITIES = {
+    "sa_fleet": "root",
+    "sa_other": "root",
+    "sa_acme": "acme",
+    "sa_acme2": "acme",
+    "sa_eu": "acme-eu",
+    "sa_globex": "globex",
+}
+SITES = {"site_fra1": "root", "site_ams2": "root", "site_acme": "acme", "site_globex": "globex"}
+ACCOUNTS = {"pa_north": "root", "pa_south": "root", "pa_acme": "acme"}
+
+H100 = {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H100"}
+"""The least that pools/create needs."""
+
+
+@dataclass
+class Time:
+    """A clock that stands still until it is moved."""
+
+    now: int = START
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@dataclass(frozen=True)
+class Answer:
+    raw: Response
+    value: Any
+
+    @property
+    def data(self) -> Any:
+        assert self.raw.status == 200, self.value
+        return self.value["data"]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        assert self.raw.status != 200, self.value
+        found: dict[str, Any] = self.value["error"]
+        return found
+
+    @property
+    def code(self) -> str:
+        """The error's code, `OK` for a success."""
+        return "OK" if self.raw.status == 200 else str(self.error["code"])
+
+
+@dataclass
+class Plane:
+    """Every request goes through the handler, as a client's would."""
+
+    store: Store
+    time: Time = field(default_factory=Time)
+
+    def __post_init__(self) -> None:
+        self.store.transact(_populate)
+        self.service = Service(store=self.store, authorizer=OwnTenant(), clock=self.time, entropy=os.urandom)
+        self.handle: Handle = handler(self.service, Tokens(self.store, self.time))
+
+    def ask(
+        self, who: str, operation: str, body: Mapping[str, Any] | None = None, /, via: Any = None, **more: Any
+    ) -> Answer:
+        """Ask as an identity; it acts as its own tenant unless the body says otherwise."""
+        given = {"tenantId": IDENTITIES.get(who, "root"), **(body or {}), **more}
+        headers = headers_of(who) | ({} if via is None else {"x-better-compute-change": json.dumps(via)})
+        answer = self.send(Request("POST", f"/api/compute/{operation}", headers, json.dumps(given).encode()))
+        if answer.raw.status != 200:
+            assert answer.code in (*COMMON, *ROUTES[operation].codes), f"{operation} does not declare {answer.code}"
+        return answer
+
+    def send(self, request: Request) -> Answer:
+        raw = self.handle(request)
+        return Answer(raw, json.loads(raw.body))
+
+    def pool(self, who: str = "sa_fleet", /, **more: Any) -> str:
+        """The id of a new pool."""
+        body = {**H100, **({"siteId": "site_acme"} if IDENTITIES[who] == "acme" else {}), **more}
+        made: str = self.ask(who, "pools/create", body).data["id"]
+        return made
+
+    def offer(self, pool_id: str, tenant_id: str = "acme", /, **more: Any) -> Any:
+        """An offer of a pool of root's."""
+        body = {"poolId": pool_id, "toTenantId": tenant_id, "quota": {"gpu": 8}, **more}
+        return self.ask("sa_fleet", "pools/offer", body).data
+
+    def get(self, pool_id: str, who: str = "sa_fleet") -> Any:
+        return self.ask(who, "pools/get", poolId=pool_id, include=["offers", "rollup"]).data
+
+    def events(self, tenant_id: str = "root", **more: Any) -> list[Any]:
+        found: list[Any] = self.ask("sa_fleet", "events/list", tenantId=tenant_id, limit=1000, **more).data["items"]
+        return found
+
+    def book(self, pool_id: str, tenant_id: str, resource: str, used: int) -> None:
+        """Say that so much of a row is in use, as the bookings of reservations will."""
+
+        def work(tx: Tx) -> None:
+            from sqlalchemy import text
+
+            tx._connection.execute(  # type: ignore[attr-defined]
+                text("UPDATE pool_quotas SET used = :u WHERE pool_id = :p AND tenant_id = :t AND resource = :r"),
+                {"u": used, "p": pool_id, "t": tenant_id, "r": resource},
+            )
+
+        self.store.transact(work)
+        row = self.store.view(lambda tx: tx.pool_state(pool_id, None)).rows(tenant_id)[resource]
+        assert row == QuotaRow(row.max, used)
+
+    def join(self, pool_id: str, *gpus: str, who: str = "sa_fleet", **more: Any) -> Answer:
+        """A machine joins with a fresh token of the pool's owner."""
+        token = self.ask("sa_fleet", "nodes/createJoinToken", poolId=pool_id).data["joinToken"]
+        inventory = {"gpus": list(gpus), "vcpu": 192, "memoryGiB": 2048}
+        return self.ask(who, "nodes/join", poolId=pool_id, joinToken=token, inventory=inventory, **more)
+
+
+def headers_of(who: str) -> dict[str, str]:
+    return {
+        "authorization": f"Bearer bc_{who}",
+        "content-type": "application/json",
+        "x-better-compute": "1",
+        "x-request-id": "a-test",
+    }
+
+
+def open_plane(url: str, time: Time | None = None) -> Plane:
+    time = time or Time()
+    return Plane(open_store(url, clock=time, sleep=_sleep, entropy=os.urandom, wait_seconds=20.0), time)
+
+
+_sleep = time.sleep
+
+
+def _populate(tx: Tx) -> None:
+    for tenant_id, parent in TENANTS.items():
+        status: TenantStatus = "inactive" if tenant_id == "sleepy" else "active"
+        key = digest(f"key of {tenant_id}")
+        tx.add_tenant(Tenant(id=tenant_id, parent_id=parent, status=status, digest_key=key, created_at=START))
+    for identity_id, tenant_id in IDENTITIES.items():
+        tx.add_identity(Identity(id=identity_id, tenant_id=tenant_id, kind="service", created_at=START))
+        token = digest(f"bc_{identity_id}")
+        tx.put_credential(
+            Credential(id=f"cred_{identity_id}", identity_id=identity_id, token_hash=token, created_at=START)
+        )
+    for site_id, tenant_id in SITES.items():
+        tx.add_site(Site(site_id, tenant_id, "shared" if tenant_id == "root" else "custom", "eu-central", site_id))
+    for account_id, tenant_id in ACCOUNTS.items():
+        tx.add_account(Account(id=account_id, tenant_id=tenant_id, name=account_id))
