@@ -81,9 +81,11 @@ def _check_resource(resource: str) -> tuple[Problem, ...]:
         return ()
     path = f"quota.{resource}"
     allowed = f"known resources: {', '.join(RESOURCES)}"
-    near = [known for known in RESOURCES if _distance(resource.lower(), known.lower()) <= 2]
-    if near or not _SCALAR.fullmatch(resource):
-        hint = f'did you mean "{near[0]}"?' if near else did_you_mean(resource, RESOURCES)
+    distances = {known: _distance(resource.lower(), known.lower()) for known in RESOURCES}
+    closest = min(distances.values())
+    if closest <= 2 or not _SCALAR.fullmatch(resource):
+        near = [f'"{known}"' for known, distance in distances.items() if distance == closest <= 2]
+        hint = f"did you mean {' or '.join(near)}?" if near else did_you_mean(resource, RESOURCES)
         return (Problem(INVALID_INPUT, "quota.value", f"no such resource; {allowed}", path, hint),)
     return (_warning(path, f"a resource that no host provides; {allowed}"),)
 
