@@ -1,0 +1,287 @@
+"""The main flow: each command as numbered steps, from files to report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from better_compute.domain.ids import derive
+from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
+from fleetctl import apply as applying
+from fleetctl import approval, guards, preflight, report, target
+from fleetctl import drift as drifting
+from fleetctl import live as reading
+from fleetctl import plan as planning
+from fleetctl.desired import Desired, check, load
+from fleetctl.diff import compare
+from fleetctl.errors import (
+    EXIT_BLOCKED,
+    EXIT_CHANGES,
+    EXIT_ERROR,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PARTIAL,
+    EXIT_STALE,
+    Stop,
+)
+from fleetctl.guards import NO_OVERRIDE, Override
+from fleetctl.journal import Journal, Outcome
+from fleetctl.live import Live
+from fleetctl.plan import Plan
+from fleetctl.signals import interruptible
+
+if TYPE_CHECKING:
+    from better_compute.bootstrap import Connection
+
+    from better_compute.client import Client
+
+Document = Mapping[str, Any]
+"""A report as JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the command line and the environment ask for. `timeout` is seconds for one call."""
+
+    path: Path = Path()
+    server: str | None = None
+    environ: Mapping[str, str] = field(default_factory=dict)
+    token_file: Path | None = None
+    timeout: float = 30.0
+    override: Override = NO_OVERRIDE
+
+    @property
+    def base(self) -> Path:
+        """The fleet's directory."""
+        path = self.path.absolute()
+        return path if path.is_dir() else path.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a command ended: its report, and its exit code."""
+
+    report: Document
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """Files and live state, both read."""
+
+    request: Request
+    desired: Desired
+    target: target.Target
+    client: Client
+    live: Live
+
+    def header(self, expires_at: int | None = None) -> report.Header:
+        return report.Header(
+            fleet=self.desired.fleet,
+            tenant_id=self.desired.tenant_id,
+            caller=self.desired.caller or "",
+            reader=self.live.reader_id,
+            server_url=self.live.instance.url,
+            instance_id=self.live.instance.id,
+            derivation=self.live.instance.derivation,
+            server_overridden=self.target.overridden,
+            created_at=self.live.instance.now,
+            commit=report.commit_of(self.request.base),
+            allow=self.request.override.numbers,
+            reason=self.request.override.reason,
+            expires_at=expires_at,
+        )
+
+
+def validate(request: Request) -> Finished:
+    """Offline: the files, and every rule that needs no live state."""
+    # 1. Read the files.
+    wished = load(request.path, caller=request.environ.get(target.CALLER))
+    # 2. Judge them by the rules.
+    problems = [*wished.warnings, *check(wished)]
+    wrong = any(problem.severity == "error" for problem in problems)
+    return Finished(report.of_validate(problems, wished), EXIT_ERROR if wrong else EXIT_OK)
+
+
+def plan(request: Request, *, out: Path | None = None, expires: str | None = None, detailed: bool = False) -> Finished:
+    """What an apply would do. `detailed`: exit 2 when there is something to do."""
+    lifetime = report.lifetime(expires)
+    # 1. Read the files; 2. choose the target; 3. read the live state.
+    with _opened(request) as session:
+        # 4. Make the plan; 5. judge it by rules and guards.
+        made = _judged(session)
+        # 6. Say it, and keep it.
+        now = session.live.instance.now
+        document = report.of_plan(made, session.header(None if lifetime is None else now + lifetime))
+    if out is not None:
+        report.save(out, report.write_plan(document))
+    if made.blocked:
+        return Finished(document, EXIT_BLOCKED)
+    return Finished(document, EXIT_CHANGES if detailed and made.operations else EXIT_OK)
+
+
+def apply(
+    request: Request,
+    *,
+    plan_file: Path | None,
+    expect: str | None,
+    approve: Callable[[Document], bool],
+    progress: Callable[[Outcome], None],
+    parallelism: int,
+    journal: Path | None = None,
+    report_file: Path | None = None,
+) -> Finished:
+    """Make the plan again, have it approved, run it, and say what became of every operation."""
+    saved = None if plan_file is None else report.saved_plan(plan_file)
+    # 1. Read the files; 2. choose the target; 3. read the live state.
+    with _opened(request) as session:
+        _check_caller(session)
+        # 4. Make the plan; 5. judge it by rules and guards.
+        made = _judged(session)
+        # 6. Is it the one that was approved? Nothing is written before.
+        digest = _approved(saved, expect, made, session)
+        document = report.of_plan(made, session.header())
+        if made.blocked:
+            return Finished(document, EXIT_BLOCKED)
+        if made.operations and not approve(document):
+            raise Stop(EXIT_ERROR, "not approved: nothing was written")
+        # 7. Run it.
+        outcomes, signal_name = _run(made, digest, session, journal, parallelism, progress)
+        # 8. Say what was done and what was not.
+        finished = report.of_apply(made, outcomes, session.header(), signal_name)
+    if report_file is not None:
+        report.save(report_file, report.write_plan(finished))
+    return Finished(finished, _exit_code(outcomes, signal_name))
+
+
+def drift(request: Request) -> Finished:
+    """What differs from the files, since when, and by whom."""
+    # 1. Read the files; 2. choose the target; 3. read the live state.
+    with _opened(request) as session:
+        # 4. Compare; 5. ask the events who did it.
+        found = drifting.find(session.desired, compare(session.desired, session.live.pools), session.client)
+        document = report.of_drift(found, session.header(), len(session.desired.entries))
+    return Finished(document, EXIT_CHANGES if found else EXIT_OK)
+
+
+def whoami(request: Request) -> Finished:
+    """Who asks whom, and whether that is who the files say."""
+    wished = load(request.path, caller=request.environ.get(target.CALLER))
+    chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
+    with _connected(wished, chosen, request) as connection:
+        document = report.of_whoami(connection.client, wished, target.shown(chosen.server, request.base), chosen)
+    return Finished(document, EXIT_OK)
+
+
+def derived_id(request: Request, key: str, tenant: str | None, caller: str | None) -> Finished:
+    """The pool id that a key derives; with tenant and caller given no fleet is read."""
+    if tenant is None or caller is None:
+        wished = load(request.path, caller=caller or request.environ.get(target.CALLER))
+        tenant, caller = tenant or wished.tenant_id, caller or _caller(wished)
+    return Finished(report.of_id(derive("pool", tenant, caller, key), key, tenant, caller), EXIT_OK)
+
+
+@contextmanager
+def _opened(request: Request) -> Iterator[Session]:
+    wished = load(request.path, caller=request.environ.get(target.CALLER))
+    _caller(wished)
+    chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
+    with _connected(wished, chosen, request) as connection:
+        url = target.shown(chosen.server, request.base)
+        yield Session(
+            request=request,
+            desired=wished,
+            target=chosen,
+            client=connection.client,
+            live=reading.read(connection.client, url, wished.tenant_id),
+        )
+
+
+@contextmanager
+def _connected(wished: Desired, chosen: target.Target, request: Request) -> Iterator[Connection]:
+    from better_compute.bootstrap import connect  # not at the top: `validate` needs no server
+
+    connection = connect(
+        chosen.server if isinstance(chosen.server, str) else chosen.server.database,
+        tenant_id=wished.tenant_id,
+        token=chosen.token,
+        caller=wished.caller,
+        timeout=request.timeout,
+    )
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _judged(session: Session) -> Plan:
+    made = planning.make(session.desired, session.live)
+    found = preflight.check(made, session.live, session.client)
+    return made.with_findings([*found, *guards.check(made, session.live, session.request.override)])
+
+
+def _caller(wished: Desired) -> str:
+    if wished.caller is not None:
+        return wished.caller
+    hint = "write `caller:` in fleet.yaml, or set FLEETCTL_CALLER: pool ids derive from it"
+    raise ComputeError(Problem(INVALID_INPUT, "fleet.caller", "the files name no caller", hint=hint))
+
+
+def _check_caller(session: Session) -> None:
+    """Pool ids derive from the files' caller, so nobody else may apply them."""
+    if session.live.reader_id != session.desired.caller:
+        message = f"apply needs the token of {session.desired.caller}, and this is {session.live.reader_id}'s"
+        raise Stop(EXIT_STALE, message)
+
+
+def _approved(saved: approval.SavedPlan | None, expect: str | None, made: Plan, session: Session) -> str:
+    """The digest that events will name: a plan file's also for the rest of it. Raises Stop when it is another plan."""
+    if expect is not None:
+        approval.by_digest(expect, made)
+    if saved is None:
+        return made.digest
+    approval.by_file(saved, made, session.live, session.client)
+    return saved.digest
+
+
+def _run(
+    made: Plan,
+    digest: str,
+    session: Session,
+    journal: Path | None,
+    parallelism: int,
+    progress: Callable[[Outcome], None],
+) -> tuple[tuple[Outcome, ...], str | None]:
+    override = session.request.override
+    change = {"fleet": made.scope.fleet, "digest": digest, "commit": report.commit_of(session.request.base)}
+    if override.numbers:
+        change |= {"allow": dict(override.numbers), "reason": override.reason}
+    stop = Event()
+    with ExitStack() as stack:
+        stream = stack.enter_context(journal.open("a")) if journal else None
+        writer = applying.Writer(
+            client=session.client,
+            executor=stack.enter_context(ThreadPoolExecutor(parallelism)),
+            parallelism=parallelism,
+            change=change,
+            journal=Journal(stream, report.clock, digest),
+            progress=progress,
+            stop=stop,
+        )
+        with interruptible(stop) as caught:
+            outcomes = applying.run(made, writer)
+    return outcomes, caught.name
+
+
+def _exit_code(outcomes: tuple[Outcome, ...], signal_name: str | None) -> int:
+    if signal_name is not None:
+        return EXIT_INTERRUPTED[signal_name]
+    done = sum(outcome.status == "done" for outcome in outcomes)
+    if done == len(outcomes):
+        return EXIT_OK
+    return EXIT_PARTIAL if done else EXIT_ERROR

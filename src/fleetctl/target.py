@@ -1,0 +1,73 @@
+"""Which control plane, as whom: pins of the files against environment and flags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
+from fleetctl.desired import Desired, Embedded
+from fleetctl.errors import EXIT_STALE, Stop
+
+SERVER, TENANT, CALLER, TOKEN = "FLEETCTL_SERVER", "FLEETCTL_TENANT", "FLEETCTL_CALLER", "FLEETCTL_TOKEN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """`server` is a URL or the embedded control plane; `overridden`: by the flag, against the files' pin."""
+
+    server: str | Embedded
+    overridden: bool
+    token: str | None
+
+
+def choose(
+    desired: Desired, environ: Mapping[str, str], flag: str | None, token_file: Path | None, base: Path
+) -> Target:
+    """The target, or Stop with exit 4 before anything is read when the environment disagrees with the files."""
+    pins = {
+        TENANT: desired.tenant_id,
+        CALLER: desired.caller,
+        SERVER: None if flag else _spelled(desired.server, base),
+    }
+    wrong = tuple(
+        f"{name} is {environ[name]}, and the files say {pin}"
+        for name, pin in pins.items()
+        if pin is not None and environ.get(name) and _normal(environ[name]) != _normal(pin)
+    )
+    if wrong:
+        raise Stop(EXIT_STALE, "the environment does not match the files' pins; nothing was read", wrong)
+    server = flag or desired.server or environ.get(SERVER)
+    if server is None:
+        hint = "write `server:` in fleet.yaml, or give --server or FLEETCTL_SERVER"
+        raise ComputeError(Problem(INVALID_INPUT, "fleet.server", "no server is named", hint=hint))
+    overridden = bool(flag) and desired.server is not None
+    return Target(server=server, overridden=overridden, token=_token(environ, token_file))
+
+
+def _token(environ: Mapping[str, str], token_file: Path | None) -> str | None:
+    """From a file or the environment, never from a flag's value."""
+    if token_file is None:
+        return environ.get(TOKEN) or None
+    try:
+        return token_file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ComputeError(Problem(INVALID_INPUT, "token.file", f"cannot read the token file: {reason}")) from error
+
+
+def shown(server: str | Embedded, base: Path) -> str:
+    """A server as people know it; an embedded one by its file, from the fleet's directory."""
+    return _spelled(server, base) or ""
+
+
+def _spelled(server: str | Embedded | None, base: Path) -> str | None:
+    if not isinstance(server, Embedded):
+        return server
+    path = Path(server.database)
+    return f"embedded:{path.relative_to(base) if path.is_relative_to(base) else path}"
+
+
+def _normal(value: str) -> str:
+    return value.rstrip("/")
