@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from better_compute.domain import families
@@ -105,12 +105,14 @@ def test_what_is_not_understood_has_no_family(name: str) -> None:
     assert family_of(name) is None
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_whatever_the_name_a_family_is_well_formed_and_itself_accepted(name: str) -> None:
     for family in (family_of(name), nearest_family(name)):
         assert family is None or not [p for p in check_model(family) if p.severity == "error"]
 
 
+@settings(deadline=None)
 @given(st.sampled_from([pair for pair in PHYSICAL if pair[1]]), st.sampled_from(["Ultra", "Display", "x", "9", "é"]))
 def test_one_word_that_is_not_understood_hides_the_family(pair: tuple[str, str | None], word: str) -> None:
     assert family_of(f"{pair[0]} {word}") is None

@@ -2,7 +2,8 @@
 
 from better_compute.domain.policy.canonical import canonical, canonical_bytes, equal
 from better_compute.domain.policy.merge import merge
-from better_compute.domain.policy.secrets import SENSITIVE, conceal, is_sensitive_name, mask, sensitive_paths
+from better_compute.domain.policy.secrets import conceal, is_sensitive_name, mask, sensitive_paths
+from better_compute.domain.policy.urls import SENSITIVE, has_userinfo
 from better_compute.domain.policy.validate import check_policy
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "check_policy",
     "conceal",
     "equal",
+    "has_userinfo",
     "is_sensitive_name",
     "mask",
     "merge",

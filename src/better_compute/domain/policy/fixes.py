@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from better_compute.domain.policy.fields import LONGEST_DURATION, SECONDS, Field
-from better_compute.domain.policy.secrets import mask_text
+from better_compute.domain.policy.urls import mask_text
 from better_compute.domain.problems import did_you_mean
 
 _LONGEST = 64

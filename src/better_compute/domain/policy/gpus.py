@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from better_compute.domain.families import is_before_turing
+from better_compute.domain.policy.fields import FIELDS
 from better_compute.domain.policy.mig import LAYOUTS, Layout, fits
 from better_compute.domain.policy.paths import below
 from better_compute.domain.policy.scope import Scope, problem
@@ -56,6 +58,8 @@ def _devices(devices: dict[str, Any], model: str | None) -> Iterator[Problem]:
     known = sorted({name for layout in layouts for name in layout})
     unknown = [name for name in devices if name not in known]
     for name in unknown:
+        if not re.fullmatch(FIELDS["gpu.mig.devices"].keys, name):
+            continue  # named already as no profile at all
         near = did_you_mean(name[:64], known)
         said = f"{shown(name)} is not a MIG profile of {whose}"
         allowed = "" if near or not model else f"use one of {', '.join(known)}"
