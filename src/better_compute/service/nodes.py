@@ -26,10 +26,11 @@ DAY = 24 * 60 * 60 * 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What joins: an inventory and, for a machine that a tenant owns, that tenant."""
+    """What joins: an inventory and, for a machine that a tenant owns, that tenant. `id` of None: a new one."""
 
     inventory: Inventory
     owner_tenant_id: str | None = None
+    id: str | None = None
 
 
 def create_join_token(service: Service, caller: Caller, body: NodesCreateJoinToken) -> JoinTokenView:
@@ -84,7 +85,8 @@ def admit(service: Service, tx: Tx, caller: Caller, state: PoolState, pool: Pool
     Raises ComputeError INVALID_STATE for a machine that the pool does not take.
     """
     now = service.clock()
-    node = nodes.join(state, pool, service.new_id("node"), machine.inventory, machine.owner_tenant_id, now)
+    node_id = machine.id or service.new_id("node")
+    node = nodes.join(state, pool, node_id, machine.inventory, machine.owner_tenant_id, now)
     if isinstance(node, Refused):
         raise ComputeError(*node.problems)
     state.rollup = nodes.add_node(state.rollup, node)

@@ -179,7 +179,8 @@ class Tx(Protocol):
         ...
 
     def world_machines(self) -> Mapping[str, Any]:
-        """Machines that a world file declared and that wait for their pool; see `bootstrap`."""
+        """Machines that a world file declared and that wait for their pool; see `bootstrap`. In a write transaction
+        they are locked: what one process noted is not lost to another."""
         ...
 
     def put_world_machines(self, machines: Mapping[str, Any]) -> None: ...

@@ -36,7 +36,8 @@ class SqlTx(PoolTx, NodeTx, DirectoryTx):
         self._write(upsert(t.meta, self._dialect), {"name": "instance_id", "value": instance_id})
 
     def world_machines(self) -> Mapping[str, Any]:
-        found = self._meta("world_machines")
+        row = self._first(self._lock(_META), name="world_machines")
+        found = None if row is None else row.value
         machines: Mapping[str, Any] = {} if found is None else from_json(found)
         return machines
 
