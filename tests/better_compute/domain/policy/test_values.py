@@ -30,7 +30,7 @@ def test_other_values_are_no_durations(value: object) -> None:
 
 @pytest.mark.parametrize(
     ("ratio", "acts"),
-    [(1, 1), (2.5, 2.5), (0.1, 0.1), (100, 100), (0.001, 0.1), (5e-324, 0.1), (101, 100), (10**400, 100)],,
+    [(1, 1), (2.5, 2.5), (0.1, 0.1), (100, 100), (0.001, 0.1), (5e-324, 0.1), (101, 100), (10**400, 100)],
 )
 def test_a_ratio_acts_as_its_clamp(ratio: float, acts: float) -> None:
     assert effective_ratio(ratio) == acts
