@@ -72,20 +72,21 @@ class Http:
         """
         check_token(token)
         self.server = server if transport else checked_url(server, with_token=token is not None)
-        self.token = token
+        self.secret = None if transport else token
+        """What no text may show. In process the bearer is a name, and no secret."""
         self._timeout = timeout
         try:
-            self._client = self._open(connections, transport)
+            self._client = self._open(token, connections, transport)
         except (OSError, ImportError, ValueError, httpx.InvalidURL) as error:
             # A file of certificates that is not there, a proxy whose URL cannot be used.
             message = f"the network settings of the environment cannot be used: {error}"
             raise _refused(message, "see SSL_CERT_FILE, HTTPS_PROXY and ALL_PROXY") from error
 
-    def _open(self, connections: int, transport: httpx.BaseTransport | None) -> httpx.Client:
+    def _open(self, token: str | None, connections: int, transport: httpx.BaseTransport | None) -> httpx.Client:
         url = urlsplit("http://embedded" if transport else self.server)
         return httpx.Client(
             base_url=url.geturl(),
-            headers={"Authorization": f"Bearer {self.token}"} if self.token else {},
+            headers={"Authorization": f"Bearer {token}"} if token else {},
             # Waiting for a free connection is no failure: the caller may have more threads than connections.
             timeout=httpx.Timeout(self._timeout, pool=None),
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),

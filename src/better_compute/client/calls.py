@@ -138,8 +138,8 @@ class Calls:
 
     def _clean(self, text: str) -> str:
         """A text of the server's without the token, whatever it repeats, and not endlessly long."""
-        token = self.http.token
-        shown = text.replace(token, "(token)") if token else text
+        secret = self.http.secret
+        shown = text.replace(secret, "(token)") if secret else text
         return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "..."
 
 

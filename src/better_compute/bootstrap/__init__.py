@@ -1,0 +1,95 @@
+"""The composition root: the one place that knows every part, and puts them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from better_compute.bootstrap.runtime import SYSTEM, Runtime
+
+if TYPE_CHECKING:
+    from better_compute.client import Client
+    from better_compute.http import Http
+
+__all__ = ["SYSTEM", "Connection", "Embedded", "Runtime", "connect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A control plane in this process: the path of its SQLite file, or any database's URL, and the world file that a
+    new one starts with."""
+
+    database: str
+    world: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A client, and what it talks to: `server` is a URL, or the database of an embedded control plane."""
+
+    client: Client
+    server: str
+    close: Callable[[], None]
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def connect(
+    server: str | Embedded,
+    *,
+    tenant_id: str | None,
+    token: str | None = None,
+    caller: str | None = None,
+    timeout: float = 30.0,
+    connections: int = 16,
+    runtime: Runtime = SYSTEM,
+) -> Connection:
+    """A client that acts as `tenant_id`: at the server of a URL, with `token`; or at an embedded control plane, as its
+    identity `caller`. A tenant of None serves those few operations that need none.
+
+    `timeout` is in seconds; so many `connections` may be in use at once.
+
+    Raises ComputeError before anything is sent: for a URL, token, database or world file that cannot be used, and for
+    a caller that the embedded control plane does not know.
+    """
+    if isinstance(server, Embedded):
+        return _embedded(server, tenant_id, caller, runtime)
+    from better_compute.http import Http
+
+    http = Http(server, token=token, timeout=timeout, connections=connections)
+    return Connection(_client(http, tenant_id, runtime), http.server, http.close)
+
+
+def _embedded(server: Embedded, tenant_id: str | None, caller: str | None, runtime: Runtime) -> Connection:
+    from better_compute.bootstrap.plane import open_plane
+    from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
+    from better_compute.http import Http, InProcess
+
+    if caller is None:
+        message = "an embedded control plane is asked as one of its identities, and none was named"
+        raise ComputeError(Problem(INVALID_INPUT, "world.identity", message, "caller"))
+    plane = open_plane(server.database, runtime, server.world)
+    try:
+        plane.check_identity(caller, tenant_id or "root", server.database, server.world)
+        http = Http(server.database, token=caller, transport=InProcess(plane.by_name()))
+    except BaseException:
+        plane.close()
+        raise
+
+    def close() -> None:
+        http.close()
+        plane.close()
+
+    return Connection(_client(http, tenant_id, runtime), server.database, close)
+
+
+def _client(http: Http, tenant_id: str | None, runtime: Runtime) -> Client:
+    from better_compute.client import Calls, Client, Retry
+
+    return Client(Calls(http, tenant_id, Retry(runtime.sleep, runtime.random, runtime.clock)))

@@ -1,0 +1,181 @@
+"""Machines of a world file: they wait until their pool is there, and join it as real ones do.
+
+What was declared stays noted in the database as groups of equal machines. The id of a machine derives from its pool,
+its group and its number: however often and from however many processes they are let in, none is there twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from better_compute.domain.ids import derive
+from better_compute.domain.nodes import Inventory
+from better_compute.domain.problems import ComputeError
+from better_compute.domain.state import Pool
+from better_compute.service.actions import ROOT
+from better_compute.service.core import Service
+from better_compute.service.nodes import Machine, admit
+from better_compute.service.ports import Caller, Identity, PoolQuery, Tenant, Tx
+
+if TYPE_CHECKING:
+    from better_compute.bootstrap.world_file import MachineEntry
+
+log = logging.getLogger(__name__)
+
+ACTOR = Caller(identity_id="world", tenant_id=ROOT)
+"""Who lets them in, as their events say."""
+
+_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """`count` equal machines for the pool with the key `pool`; `joined` is that pool once they are in it."""
+
+    pool: str
+    tenant_id: str | None
+    caller: str | None
+    owner_tenant_id: str | None
+    inventory: Mapping[str, Any]
+    count: int
+    joined: str | None = None
+
+    def kind(self) -> str:
+        """What tells these machines from others; the same in every process."""
+        own = {name: value for name, value in asdict(self).items() if name not in ("count", "joined")}
+        return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
+
+    def takes(self, pool: Pool) -> bool:
+        """Whether these machines are meant for the pool, and it takes any."""
+        return (
+            pool.idempotency_key == self.pool
+            and self.tenant_id in (None, pool.owner_id)
+            and self.caller in (None, pool.created_by)
+            and not pool.archived
+        )
+
+    def machines(self, pool: Pool) -> Iterator[Machine]:
+        inventory = Inventory(**{**self.inventory, "gpus": tuple(self.inventory["gpus"])})
+        kind = self.kind()
+        for number in range(self.count):
+            node_id = derive("node", pool.owner_id, pool.id, f"{kind}:{number}")
+            yield Machine(inventory=inventory, owner_tenant_id=self.owner_tenant_id, id=node_id)
+
+
+def declare(tx: Tx, entries: Iterable[MachineEntry]) -> int:
+    """Note the machines of a world file beside those that are noted; how many groups that changed.
+
+    Fewer machines than before change nothing: none leaves by a file.
+    """
+    stated: dict[str, Group] = {}
+    for entry in entries:
+        group = Group(
+            pool=entry.pool,
+            tenant_id=entry.tenant_id,
+            caller=entry.caller,
+            owner_tenant_id=entry.owner_tenant_id,
+            inventory=asdict(entry.inventory()),
+            count=entry.count,
+        )
+        kind = group.kind()
+        # Entries that are alike in all but their count are one group, in whatever order they stand.
+        stated[kind] = replace(group, count=group.count + (stated[kind].count if kind in stated else 0))
+    noted = _noted(tx)
+    more = {kind: group for kind, group in stated.items() if kind not in noted or noted[kind].count < group.count}
+    if more:
+        _note(tx, noted | more)
+    return len(more)
+
+
+def join_created(service: Service, pool_id: str) -> None:
+    """Let in the machines that waited for a pool that was just made."""
+
+    def awaited(tx: Tx) -> bool:
+        waiting = _waiting(tx)
+        pool = tx.pool_state(pool_id, []).pool if waiting else None
+        return pool is not None and any(group.takes(pool) for group in waiting.values())
+
+    if service.store.view(awaited):
+        _join(service, pool_id)
+
+
+def join_all(service: Service) -> None:
+    """Let in all machines whose pool is there: those that a crash kept out, or that were declared after it.
+
+    Where the keys of several pools fit a group it waits for a file that tells them apart.
+    """
+    for pool_id in service.store.view(_found):
+        _join(service, pool_id)
+
+
+def _join(service: Service, pool_id: str) -> None:
+    def work(tx: Tx) -> list[str]:
+        # The note is locked before the pool, in every process.
+        noted = _noted(tx)
+        state = tx.pool_state(pool_id, [])
+        refusals = []
+        for kind, group in noted.items():
+            if group.joined is not None or state.pool is None or not group.takes(state.pool):
+                continue
+            try:
+                for machine in group.machines(state.pool):
+                    if tx.node(str(machine.id)) is None:
+                        admit(service, tx, ACTOR, state, state.pool, machine)
+                noted[kind] = replace(group, joined=pool_id)
+            except ComputeError as error:
+                refusals.append(f"machines of the world do not join the pool {group.pool}: {error}")
+        _note(tx, noted)
+        return refusals
+
+    for refusal in service.store.transact(work):
+        log.warning("%s", refusal)
+
+
+def _found(tx: Tx) -> list[str]:
+    """The pools that groups wait for and that are there, where a group fits only one."""
+    waiting = list(_waiting(tx).values())
+    if not waiting:
+        return []
+    identities = list(_identities(tx))
+    pools: list[Pool] = []
+    for tenant in _tenants(tx):
+        # Identities of root may act as every tenant, others as their own.
+        callers = [i.id for i in identities if i.tenant_id in (ROOT, tenant.id)]
+        ids = [derive("pool", tenant.id, caller, group.pool) for group in waiting for caller in callers]
+        for start in range(0, len(ids), _PAGE):
+            query = PoolQuery(tenant_id=tenant.id, limit=_PAGE, ids=ids[start : start + _PAGE], owned=True)
+            pools += [state.pool for state in tx.pool_states(query) if state.pool]
+    fits = [[pool.id for pool in pools if group.takes(pool)] for group in waiting]
+    return sorted({found[0] for found in fits if len(found) == 1})
+
+
+def _tenants(tx: Tx) -> Iterator[Tenant]:
+    after = None
+    while page := tx.tenants(_PAGE, after):
+        yield from page
+        after = page[-1].id
+
+
+def _identities(tx: Tx) -> Iterator[Identity]:
+    after = None
+    while page := tx.identities(None, _PAGE, after):
+        yield from page
+        after = page[-1].id
+
+
+def _noted(tx: Tx) -> dict[str, Group]:
+    groups = [Group(**group) for group in tx.world_machines().get("groups", [])]
+    return {group.kind(): group for group in groups}
+
+
+def _waiting(tx: Tx) -> dict[str, Group]:
+    return {kind: group for kind, group in _noted(tx).items() if group.joined is None}
+
+
+def _note(tx: Tx, groups: Mapping[str, Group]) -> None:
+    tx.put_world_machines({"groups": [asdict(group) for group in groups.values()]})

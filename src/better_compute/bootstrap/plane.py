@@ -1,0 +1,91 @@
+"""A control plane on its database, ready to be asked: the same whether it is embedded or served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from better_compute.api.handle import handler
+from better_compute.bootstrap.machines import join_all, join_created
+from better_compute.bootstrap.runtime import Runtime
+from better_compute.bootstrap.world import add, is_new, start
+from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem
+from better_compute.iam import OwnTenant, Tokens, Trusted
+from better_compute.service.core import Service
+from better_compute.service.ports import Store
+from better_compute.storage import open_store
+from better_compute.wire.message import Handle
+
+SQLITE = "sqlite:///"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlane:
+    """An open database and the service on it."""
+
+    store: Store
+    service: Service
+
+    def by_token(self) -> Handle:
+        """For the network: callers are the bearers of tokens."""
+        return handler(self.service, Tokens(self.store, self.service.clock))
+
+    def by_name(self) -> Handle:
+        """For this process alone: callers are believed."""
+        return handler(self.service, Trusted(self.store))
+
+    def check_identity(self, identity_id: str, tenant_id: str, database: str, world: Path | None) -> None:
+        """Raises ComputeError, with the line to write into the world file, when there is no such identity."""
+        if self.store.view(lambda tx: tx.identity(identity_id)) is not None:
+            return
+        line = f"- {{id: {identity_id}, tenantId: {tenant_id}, kind: service}}"
+        file = world or "FILE"
+        where = str(world) if world else "a world file"
+        hint = (
+            f"write `{line}` under `identities` in {where}, and run `better-compute world {file} --database {database}`"
+        )
+        message = f"the embedded control plane knows no identity {identity_id}"
+        raise ComputeError(Problem(UNAUTHENTICATED, "world.identity", message, "caller", hint))
+
+    def add_world(self, path: Path) -> int:
+        """Add what of a world file is not there; how many entries that were. Raises ComputeError."""
+        from better_compute.bootstrap.world_file import read_world
+
+        world, service = read_world(path), self.service
+        count = self.store.transact(lambda tx: add(tx, world, service.clock, service.entropy))
+        join_all(service)
+        return count
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def open_plane(database: str, runtime: Runtime, world: Path | None = None, *, create: bool = True) -> ControlPlane:
+    """Open a database, by its URL or the path of an SQLite file. A new one starts with `world`; what is due is done.
+
+    Raises ComputeError; also, with `create` false, for an SQLite file that is not there.
+    """
+    url = database if "://" in database else SQLITE + database
+    if not create and url.startswith(SQLITE) and not Path(url.removeprefix(SQLITE)).exists():
+        hint = "`better-compute bootstrap` makes one"
+        raise ComputeError(Problem(INVALID_INPUT, "storage.url", f"there is no database at {database}", hint=hint))
+    store = open_store(url, clock=runtime.clock, sleep=runtime.sleep, entropy=runtime.entropy)
+    try:
+        return _ready(store, runtime, world)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _ready(store: Store, runtime: Runtime, world: Path | None) -> ControlPlane:
+    if store.view(is_new):
+        content = None
+        if world is not None:
+            from better_compute.bootstrap.world_file import read_world
+
+            content = read_world(world)
+        store.transact(lambda tx: start(tx, content, runtime.clock, runtime.entropy))
+    service = Service(store=store, authorizer=OwnTenant(), clock=runtime.clock, entropy=runtime.entropy)
+    join_all(service)
+    return ControlPlane(store, replace(service, created=partial(join_created, service)))

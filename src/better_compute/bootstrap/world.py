@@ -1,0 +1,115 @@
+"""Bringing a world into a database, as often as one likes: what is there stays, what is missing is added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from better_compute.bootstrap.machines import declare
+from better_compute.bootstrap.world_file import World, problem
+from better_compute.domain.facts import Site
+from better_compute.domain.problems import ComputeError, Problem, did_you_mean
+from better_compute.service.actions import ROOT
+from better_compute.service.ports import Account, Clock, Entropy, Identity, Tenant, Tx
+
+
+def is_new(tx: Tx) -> bool:
+    """Whether nothing was ever done with the database but making its tables."""
+    return tx.tenant(ROOT) is None
+
+
+def start(tx: Tx, world: World | None, clock: Clock, entropy: Entropy) -> None:
+    """Make root in a new database, and `world` around it; in any other do nothing.
+
+    Raises ComputeError with every problem; then nothing is to be written.
+    """
+    if not is_new(tx):
+        return
+    tx.add_tenant(_tenant(ROOT, None, clock, entropy))
+    if world is not None:
+        if world.content.instance is not None:
+            tx.put_instance_id(world.content.instance)
+        add(tx, world, clock, entropy)
+
+
+def add(tx: Tx, world: World, clock: Clock, entropy: Entropy) -> int:
+    """Add what of `world` is not there; how many entries that were. Its machines wait for their pools.
+
+    Raises ComputeError with every entry that is there and not the same, or that refers to what is nowhere.
+    """
+    rows = list(_rows(tx, world, clock, entropy))
+    if problems := [*_instance(tx, world), *_dangling(tx, world, rows), *_changed(world, rows)]:
+        raise ComputeError(*problems)
+    missing = [row for row in rows if row.there is None]
+    for row in missing:
+        if row.add is not None:
+            row.add(row.wanted)
+    return len([row for row in missing if row.add]) + declare(tx, world.content.machines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An entry of the file: the row that it wants, the one that is there, and the tenants that it refers to."""
+
+    path: tuple[str | int, ...]
+    refers: Mapping[str, str | None]
+    wanted: Any = None
+    there: Any = None
+    add: Callable[[Any], None] | None = None
+    same: Mapping[str, str] = field(default_factory=dict)
+    """Fields that must agree, by their name in the file."""
+
+
+def _rows(tx: Tx, world: World, clock: Clock, entropy: Entropy) -> Iterator[_Row]:
+    """Tenants first: everything else refers to them."""
+    content, now = world.content, clock()
+    tenant, kind = {"tenantId": "tenant_id"}, {"kind": "kind"}
+    for i, t in enumerate(content.tenants):
+        made = _tenant(t.id, t.parent_id, clock, entropy)
+        parent = {"parentId": "parent_id"}
+        yield _Row(("tenants", i), {"parentId": t.parent_id}, made, tx.tenant(t.id), tx.add_tenant, parent)
+    for i, s in enumerate(content.sites):
+        site = Site(s.id, s.tenant_id, s.kind, s.region, s.name or s.id)
+        same = tenant | kind | {"region": "region"}
+        yield _Row(("sites", i), {"tenantId": s.tenant_id}, site, tx.site(s.id), tx.add_site, same)
+    for i, n in enumerate(content.identities):
+        identity = Identity(id=n.id, tenant_id=n.tenant_id, kind=n.kind, created_at=now)
+        refers = {"tenantId": n.tenant_id}
+        yield _Row(("identities", i), refers, identity, tx.identity(n.id), tx.add_identity, tenant | kind)
+    for i, a in enumerate(content.provider_accounts):
+        account = Account(id=a.id, tenant_id=a.tenant_id, name=a.name or a.id)
+        refers = {"tenantId": a.tenant_id}
+        yield _Row(("providerAccounts", i), refers, account, tx.account(a.id), tx.add_account, tenant)
+    for i, m in enumerate(content.machines):
+        yield _Row(("machines", i), {"tenantId": m.tenant_id, "ownerTenantId": m.owner_tenant_id})
+
+
+def _instance(tx: Tx, world: World) -> Iterator[Problem]:
+    wanted, there = world.content.instance, tx.instance_id()
+    if wanted not in (None, there):
+        yield problem(world, f"this database is the instance {there}", "instance")
+
+
+def _dangling(tx: Tx, world: World, rows: list[_Row]) -> Iterator[Problem]:
+    """References to tenants that stand neither in the file nor in the database."""
+    named = {tenant.id for tenant in world.content.tenants}
+    for row in rows:
+        for name, tenant_id in row.refers.items():
+            if tenant_id is not None and tenant_id not in named and tx.tenant(tenant_id) is None:
+                hint = did_you_mean(tenant_id, [*named, ROOT])
+                yield problem(world, f"no such tenant: {tenant_id}", *row.path, name, hint=hint)
+
+
+def _changed(world: World, rows: list[_Row]) -> Iterator[Problem]:
+    """Entries that are there and not as the file has them: nothing that runs is changed by a world file."""
+    for row in rows:
+        for name, attribute in row.same.items() if row.there is not None else ():
+            there, wanted = getattr(row.there, attribute), getattr(row.wanted, attribute)
+            if there != wanted:
+                message = f"{row.wanted.id} is there already, with {name} {there}, not {wanted}"
+                yield problem(world, message, *row.path, name, hint="a world file adds and never changes")
+
+
+def _tenant(tenant_id: str, parent_id: str | None, clock: Clock, entropy: Entropy) -> Tenant:
+    return Tenant(id=tenant_id, parent_id=parent_id, status="active", digest_key=entropy(32), created_at=clock())

@@ -1,0 +1,217 @@
+"""The world file: tenants, sites, identities, accounts and machines that a control plane starts with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic.alias_generators import to_camel
+
+from better_compute.bootstrap import yaml
+from better_compute.domain.atoms import UNLIMITED
+from better_compute.domain.ids import KEY
+from better_compute.domain.nodes import Inventory
+from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source, did_you_mean
+
+Id = Annotated[str, StringConstraints(pattern=rf"^(?:{KEY.pattern})$", max_length=128)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Count = Annotated[int, Field(ge=0, le=UNLIMITED)]
+
+MOST_MACHINES = 10_000
+
+
+class Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel)
+
+
+class TenantEntry(Entry):
+    id: Id
+    parent_id: Id = "root"
+
+
+class SiteEntry(Entry):
+    id: Id
+    tenant_id: Id
+    kind: Literal["shared", "dedicated", "custom"]
+    region: Name
+    name: Name | None = None
+
+
+class IdentityEntry(Entry):
+    id: Id
+    tenant_id: Id
+    kind: Literal["service", "user"] = "service"
+
+
+class AccountEntry(Entry):
+    id: Id
+    tenant_id: Id
+    name: Name | None = None
+
+
+class Gpus(Entry):
+    """GPUs of one machine, by their NVML name."""
+
+    name: Name
+    count: Annotated[int, Field(ge=1, le=256)] = 1
+
+
+class MachineEntry(Entry):
+    """Machines that join the pool with this key; `tenantId` and `caller` tell pools with the same key apart."""
+
+    pool: Id
+    tenant_id: Id | None = None
+    caller: Id | None = None
+    count: Annotated[int, Field(ge=1, le=MOST_MACHINES)] = 1
+    gpus: Gpus | None = None
+    vcpu: Count = 0
+    memory_gib: Count = Field(default=0, alias="memoryGiB")
+    disk_gib: Count = Field(default=0, alias="diskGiB")
+    hugepages_2mi: Count = Field(default=0, alias="hugepages2Mi")
+    hugepages_1gi: Count = Field(default=0, alias="hugepages1Gi")
+    attributes: dict[Id, Name | int] = {}
+    owner_tenant_id: Id | None = None
+
+    def inventory(self) -> Inventory:
+        return Inventory(
+            gpus=(self.gpus.name,) * self.gpus.count if self.gpus else (),
+            vcpu=self.vcpu,
+            memory_gib=self.memory_gib,
+            disk_gib=self.disk_gib,
+            hugepages_2mi=self.hugepages_2mi,
+            hugepages_1gi=self.hugepages_1gi,
+            attributes=self.attributes,
+        )
+
+
+class Content(Entry):
+    instance: Id | None = None
+    tenants: list[TenantEntry] = []
+    sites: list[SiteEntry] = []
+    identities: list[IdentityEntry] = []
+    provider_accounts: list[AccountEntry] = []
+    machines: list[MachineEntry] = []
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A world file that is right in itself; what it refers to may still have to be in the database."""
+
+    content: Content
+    document: yaml.Document
+
+    def source(self, *path: str | int) -> Source:
+        return self.document.source(path)
+
+
+def read_world(path: Path) -> World:
+    """Raises ComputeError with every problem that the file has by itself, each with line and column."""
+    document = yaml.read(path)
+    try:
+        content = Content.model_validate({} if document.value is None else document.value)
+    except ValidationError as error:
+        raise ComputeError(*(_problem(document, e) for e in error.errors(include_url=False))) from None
+    world = World(content, document)
+    if problems := [*_twice(world), *_cycles(world), *_kinds(world)]:
+        raise ComputeError(*problems)
+    return world
+
+
+def problem(world: World, message: str, *path: str | int, hint: str = "") -> Problem:
+    """A problem at a place of the file."""
+    return Problem(INVALID_INPUT, "world", message, _spelled(path), hint, source=world.source(*path))
+
+
+def _spelled(path: Sequence[str | int]) -> str:
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def _problem(document: yaml.Document, error: Any) -> Problem:
+    """One of pydantic's errors, in our words."""
+    # Where a value may be of several types, the place ends with the name of one of them.
+    path = tuple(part for part in error["loc"] if part not in ("constrained-str", "int"))
+    source = document.keys.get(path) if error["type"] == "extra_forbidden" else None
+    message, hint = _said(error, path)
+    return Problem(INVALID_INPUT, "world", message, _spelled(path), hint, source=source or document.source(path))
+
+
+def _said(error: Any, path: tuple[str | int, ...]) -> tuple[str, str]:
+    match error["type"]:
+        case "extra_forbidden":
+            fields = _fields(path[:-1])
+            return f"unknown field; there are {', '.join(fields)}", did_you_mean(str(path[-1]), fields)
+        case "missing":
+            return f"{path[-1]} is missing", ""
+        case "list_type" if error["input"] is None:
+            return "a list without a value", "write [] or leave it out"
+        case "model_type" | "dict_type":
+            return "this should be a mapping", ""
+        case "string_pattern_mismatch" if KEY.pattern in error["ctx"]["pattern"]:
+            return "an id is 1 to 128 ASCII letters, digits and . _ : - and begins with a letter or digit", ""
+        case "string_pattern_mismatch":
+            return "a name is printable", ""
+        case "literal_error":
+            allowed = re.findall(r"'([^']*)'", error["ctx"]["expected"])
+            return f"one of {', '.join(allowed)}", did_you_mean(str(error["input"]), allowed)
+        case _:
+            return str(error["msg"]).replace("Input should", "this should").replace("String should", "this should"), ""
+
+
+def _fields(path: tuple[str | int, ...]) -> list[str]:
+    """The fields of the entry at `path`."""
+    kinds: dict[tuple[str, ...], type[Entry]] = {
+        (): Content,
+        ("tenants",): TenantEntry,
+        ("sites",): SiteEntry,
+        ("identities",): IdentityEntry,
+        ("providerAccounts",): AccountEntry,
+        ("machines",): MachineEntry,
+        ("machines", "gpus"): Gpus,
+    }
+    kind = kinds[tuple(part for part in path if isinstance(part, str))]
+    return [info.alias or name for name, info in kind.model_fields.items()]
+
+
+def _twice(world: World) -> Iterator[Problem]:
+    """Ids that stand twice in one list."""
+    c = world.content
+    lists: dict[str, Sequence[TenantEntry | SiteEntry | IdentityEntry | AccountEntry]] = {
+        "tenants": c.tenants,
+        "sites": c.sites,
+        "identities": c.identities,
+        "providerAccounts": c.provider_accounts,
+    }
+    for name, entries in lists.items():
+        first: dict[str, int] = {}
+        for i, entry in enumerate(entries):
+            if (had := first.setdefault(entry.id, i)) != i:
+                line = world.source(name, had, "id").line
+                yield problem(world, f"{entry.id} stands twice: first in line {line}", name, i, "id")
+
+
+def _cycles(world: World) -> Iterator[Problem]:
+    """Tenants above which there is no root; and root itself, which has no parent."""
+    parents = {tenant.id: tenant.parent_id for tenant in world.content.tenants}
+    for i, tenant in enumerate(world.content.tenants):
+        if tenant.id == "root":
+            yield problem(world, "root always exists and has no parent", "tenants", i, "id", hint="leave it out")
+            continue
+        above = [tenant.id]
+        while above[-1] in parents and len(above) == len(set(above)):
+            above.append(parents[above[-1]])
+        # Said once, where the first of the cycle stands.
+        if above[-1] == tenant.id and tenant.id == min(above):
+            yield problem(world, f"a tenant above itself: {' > '.join(above)}", "tenants", i, "parentId")
+
+
+def _kinds(world: World) -> Iterator[Problem]:
+    """Rule site.kind."""
+    for i, site in enumerate(world.content.sites):
+        kinds = ("shared", "dedicated") if site.tenant_id == "root" else ("custom",)
+        if site.kind not in kinds:
+            yield problem(world, f"a site of {site.tenant_id} is {' or '.join(kinds)}", "sites", i, "kind")
