@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import replace
 
 from better_compute.service.ports import EventRecord
@@ -38,13 +37,3 @@ def chain_hash(event: EventRecord, previous: str) -> str:
     }
     stated = {name: value for name, value in content.items() if value is not None}
     return hashlib.sha256((previous + _canonical(stated)).encode("ascii")).hexdigest()
-
-
-def is_chain(events: Iterable[EventRecord], previous: str = START, last: int = 0) -> bool:
-    """Whether the events follow each other, without gap or change, behind number `last`, whose hash is `previous`."""
-    for event in events:
-        last += 1
-        if event.sequence != last or event.hash != chain_hash(event, previous):
-            return False
-        previous = event.hash
-    return True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from better_compute.domain.problems import ComputeError
 from better_compute.service.ports import Entropy
 from better_compute.storage.engines import make_engine, readers, writers
 from better_compute.storage.errors import Trouble, trouble_of, unavailable
@@ -31,6 +33,8 @@ class Database:
         self.dialect = self.engine.dialect.name
         self._readers, self._writers = readers(self.engine), writers(self.engine)
         self._sleep, self._entropy = sleep, entropy
+        self._wait_seconds = wait_seconds
+        self._turn = threading.Lock()
 
     def read(self, work: Work[T]) -> T:
         """Run `work` on one snapshot of the database."""
@@ -38,7 +42,16 @@ class Database:
 
     def write(self, work: Work[T]) -> T:
         """Run `work` in a transaction that writes all or nothing."""
-        return self.run(self._writers, work)
+        if self.dialect != "sqlite":
+            return self.run(self._writers, work)
+        # SQLite has one write lock, and lets who waits for it sleep longer and longer: of many threads some would
+        # starve. So those of one process take turns before it.
+        if not self._turn.acquire(timeout=self._wait_seconds):
+            raise _busy()
+        try:
+            return self.run(self._writers, work)
+        finally:
+            self._turn.release()
 
     def run(self, engine: Engine, work: Work[T]) -> T:
         """Run `work` and commit; after a conflict or a lost connection again, a bounded number of times.
@@ -51,7 +64,7 @@ class Database:
             try:
                 with engine.connect() as connection, connection.begin() as transaction:
                     result = work(connection)
-                    committing = True
+                    committing = engine is self._writers
                     transaction.commit()
                     return result
             except SQLAlchemyError as error:
@@ -69,11 +82,15 @@ class Database:
         self.engine.dispose()
 
 
+def _busy() -> ComputeError:
+    return unavailable("the database is busy or not reachable: nothing was written")
+
+
 def _again(error: SQLAlchemyError, attempt: int, committing: bool) -> bool:
     """Whether the work may be done again: nothing of it stays. False for a mistake of ours."""
     match trouble_of(error):
         case Trouble.BUSY:
-            raise unavailable("the database is busy or not reachable: nothing was written") from error
+            raise _busy() from error
         case Trouble.LOST if committing:
             message = "the connection to the database was lost: whether the change was written is not known"
             raise unavailable(message) from error

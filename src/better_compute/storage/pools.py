@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Select, and_, bindparam, case, func, select
@@ -74,6 +75,7 @@ class PoolTx(EventTx):
     """The part of `Tx` about pools."""
 
     def pool_state(self, pool_id: str, tenants: Collection[str] | None) -> PoolState:
+        # The rest is asked for after the lock is held, in statements of its own: each sees what is committed by then.
         row = self._first(self._lock(_ONE), pool_id=pool_id)
         if row is None:
             return PoolState()
@@ -191,7 +193,13 @@ def _seen(query: PoolQuery) -> tuple[Select[Any], dict[str, Any]]:
 def _state(row: AnyRow) -> PoolState:
     fields = dict(zip(_POOLS.names, row, strict=False))  # the rollup comes after them
     fields["policy"] = from_json(fields["policy"])
-    return PoolState(pool=Pool(**fields), rollup=Rollup(**from_json(row.rollup)))
+    return PoolState(pool=Pool(**fields), rollup=_rollup(row[-1]))
+
+
+@lru_cache
+def _rollup(text: str) -> Rollup:
+    """Shared: most pools of a page have the same machines, or none yet."""
+    return Rollup(**from_json(text))
 
 
 def _add_offers(states: Mapping[str, PoolState], rows: Iterable[AnyRow]) -> None:
