@@ -1,0 +1,144 @@
+"""Anchors, aliases and merge keys of one document, counted without being expanded.
+
+An alias is the anchored object itself, so a document is never larger in memory than it is written. What it would be
+when expanded is bounded all the same, because whoever walks it later walks the expansion.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Any
+
+from better_compute.domain.problems import did_you_mean
+from fleetctl.files.document import Map, Seq
+from fleetctl.files.reading import MAX_DEPTH, Reading
+from fleetctl.files.scalars import clip
+
+MAX_ALIAS = 10_000
+"""Nodes (keys, values, maps and lists) that one alias may stand for."""
+MAX_RATIO = 50
+"""How many times the nodes it writes a document may expand to, once it expands to more than MAX_ALIAS."""
+
+MAX_MERGED = 1_000_000
+"""How many keys the merge keys of one document may copy: unlike aliases, merges take memory."""
+
+_NAME = re.compile(r"[&*]([A-Za-z0-9_-]{1,128}+)(?=[ \t\n,\]}])")
+_OPEN = object()
+
+
+class Anchors:
+    """The anchors of one document. What is wrong with them is reported to `r`; a refused alias reads as null."""
+
+    def __init__(self, r: Reading) -> None:
+        self._r = r
+        self._values: dict[str, Any] = {}
+        self._merges: dict[int, tuple[Map, list[Map]]] = {}
+        # By identity: the object (so that its id stays taken), nodes when expanded, nesting when expanded.
+        self._extents: dict[int, tuple[Any, int, int]] = {}
+        self._largest = (0, 0)
+
+    def name(self, pos: int) -> tuple[str, int]:
+        """The name after the `&` or `*` at `pos`, and where it ends."""
+        found = _NAME.match(self._r.text, pos)
+        if found is None:
+            sign, what = ("&", "an anchor") if self._r.text[pos] == "&" else ("*", "an alias")
+            hint = "a name is letters, digits, - and _, then a space; quote the value if it is none"
+            raise self._r.failure(pos, "yaml.alias", f"{sign} begins {what}, but no name of one follows", hint)
+        return found[1], found.end()
+
+    def begin(self, name: str) -> None:
+        """The node of this anchor is being read."""
+        self._values[name] = _OPEN
+
+    def define(self, name: str, value: Any) -> None:
+        """The node of this anchor is read."""
+        self._values[name] = value
+
+    def use(self, pos: int) -> tuple[Any, int]:
+        """The value of the alias at `pos`, and where the alias ends."""
+        name, end = self.name(pos)
+        if name not in self._values:
+            hint = "an anchor stands before its aliases and in the same document"
+            near = did_you_mean(name, islice(self._values, 200))
+            self._r.report(pos, "yaml.alias", f"there is no anchor &{clip(name)} above", near or hint)
+            return None, end
+        value = self._values[name]
+        if value is _OPEN:
+            hint = "write out what is meant"
+            self._r.report(pos, "yaml.alias", f"*{clip(name)} stands inside the node it is an alias of", hint)
+            return None, end
+        size, height = self._extent(value)
+        if size > MAX_ALIAS:
+            message = f"*{clip(name)} stands for {size} nodes, the most is {MAX_ALIAS}"
+        elif len(self._r.trail) + height > MAX_DEPTH:
+            message = f"*{clip(name)} nests maps and lists more than {MAX_DEPTH} deep"
+        else:
+            self._largest = max(self._largest, (size, -pos))
+            return value, end
+        self._r.report(pos, "yaml.expansion", message, "use fewer aliases of aliases")
+        return None, end
+
+    def merge(self, into: Map, value: Any, at: int) -> None:
+        """Note the value of a merge key of `into`; the keys are copied by `finish`, once the size is known."""
+        if id(into) in self._merges:
+            hint = "write one key with a list: <<: [*a, *b]"
+            self._r.report(at, "yaml.duplicateKey", "the merge key << stands twice in one map", hint)
+            return
+        sources = value if isinstance(value, Seq) else [value]
+        if not all(isinstance(source, Map) for source in sources):
+            hint = "write <<: *anchor, or <<: [*a, *b]"
+            self._r.report(at, "yaml.merge", "<< merges a map or a list of maps, this is neither", hint)
+            return
+        self._merges[id(into)] = (into, list(sources))
+
+    def finish(self, root: Any) -> None:
+        """Refuse a document that expands too far, then merge: keys of the map itself win, then earlier sources."""
+        if not self._largest[0] and not self._merges:
+            return
+        size, _ = self._extent(root)
+        written = self._written(root)
+        if size > MAX_ALIAS and size > MAX_RATIO * written:
+            message = f"the aliases of this document make {size} nodes out of {written}, more than {MAX_RATIO} times"
+            self._r.report(-self._largest[1], "yaml.expansion", message, "write out less by alias, or split the file")
+            return
+        copied = 0
+        for into, sources in self._merges.values():
+            for source in sources:
+                copied += len(source)
+                if copied > MAX_MERGED:
+                    message = f"the merge keys of this document copy more than {MAX_MERGED} keys"
+                    raise self._r.failure(into.start, "yaml.expansion", message, "split the file")
+                for index, (key, value) in enumerate(source.items()):
+                    if key not in into:
+                        into[key] = value
+                        into.at += source.at[2 * index : 2 * index + 2]
+
+    def _extent(self, value: Any) -> tuple[int, int]:
+        """Nodes and nesting of a value when expanded. What is nested in it by alias was measured when it was used."""
+        if not isinstance(value, Map | Seq):
+            return 1, 0
+        if known := self._extents.get(id(value)):
+            return known[1], known[2]
+        parts = [self._extent(part) for part in (value.values() if isinstance(value, Map) else value)]
+        size = 1 + sum(part for part, _ in parts) + (len(value) if isinstance(value, Map) else 0)
+        height = 1 + max((depth for _, depth in parts), default=0)
+        for source in self._merges.get(id(value), (None, ()))[1]:
+            more, depth = self._extent(source)
+            size, height = size + more, max(height, depth)
+        self._extents[id(value)] = (value, size, height)
+        return size, height
+
+    def _written(self, root: Any) -> int:
+        """Nodes as written, each once."""
+        seen: set[int] = set()
+        stack, count = [root], 0
+        while stack:
+            value = stack.pop()
+            count += 1
+            if isinstance(value, Map | Seq) and id(value) not in seen:
+                seen.add(id(value))
+                stack += value.values() if isinstance(value, Map) else value
+                count += len(value) if isinstance(value, Map) else 0
+                stack += self._merges.get(id(value), (None, ()))[1]
+        return count

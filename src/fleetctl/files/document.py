@@ -1,0 +1,119 @@
+"""Documents and their values: plain dicts and lists that know where each part was written."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from better_compute.domain.problems import Problem, Source
+
+Place = tuple[int, int]
+"""Line and column, both from 1."""
+
+
+class FilesError(Exception):
+    """Fleet files that cannot be read: every problem found, in the order of files and lines."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"{p.source}: {p.message}" for p in self.problems))
+
+
+class Lines:
+    """Turns offsets into the text of one file into lines and columns; the table is made when first asked."""
+
+    __slots__ = ("_starts", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts: list[int] = []
+
+    def place(self, offset: int) -> Place:
+        if not self._starts:
+            self._starts = [0, *(m.end() for m in re.finditer("\n", self.text))]
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+
+class Map(dict[str, Any]):
+    """A map of a document.
+
+    `at` holds two offsets for each key, in the order of the keys: where the key stands and where its value does.
+    What came by alias or merge stands where its anchor does. One object may stand at several paths: do not change it.
+    """
+
+    __slots__ = ("_order", "at", "lines", "start")
+
+    at: list[int]
+    lines: Lines
+    start: int
+    _order: dict[str, int]
+
+    def offset(self, key: str, *, of_key: bool = False) -> int:
+        """Where the value of `key` stands, or the key itself; KeyError when there is no such key."""
+        try:
+            order = self._order
+        except AttributeError:
+            order = self._order = {k: i for i, k in enumerate(self)}
+        return self.at[2 * order[key] + (not of_key)]
+
+    @property
+    def marks(self) -> dict[str, Place]:
+        """Where each key stands."""
+        return {key: self.lines.place(offset) for key, offset in zip(self, self.at[::2], strict=True)}
+
+    @property
+    def value_marks(self) -> dict[str, Place]:
+        """Where the value of each key stands."""
+        return {key: self.lines.place(offset) for key, offset in zip(self, self.at[1::2], strict=True)}
+
+    @property
+    def place(self) -> Place:
+        """Where the map itself begins."""
+        return self.lines.place(self.start)
+
+
+class Seq(list[Any]):
+    """A list of a document; `at` holds the offset of each item. Like a `Map`, it is not to be changed."""
+
+    __slots__ = ("at", "lines", "start")
+
+    at: list[int]
+    lines: Lines
+    start: int
+
+    @property
+    def marks(self) -> list[Place]:
+        """Where each item stands."""
+        return [self.lines.place(offset) for offset in self.at]
+
+    @property
+    def place(self) -> Place:
+        """Where the list itself begins."""
+        return self.lines.place(self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One YAML document: the file (relative to the fleet, forward slashes), its root map and the line it begins on."""
+
+    file: str
+    root: Map
+    line: int
+
+    def source(self, path: Sequence[str | int], *, key: bool = False) -> Source:
+        """Where the value at `path` stands, or its key; of a path that does not exist, its nearest parent that does."""
+        node: Any = self.root
+        offset = self.root.start
+        for depth, step in enumerate(path, 1):
+            if isinstance(node, Map) and step in node:
+                offset = node.offset(str(step), of_key=key and depth == len(path))
+            elif isinstance(node, Seq) and isinstance(step, int) and 0 <= step < len(node):
+                offset = node.at[step]
+            else:
+                break
+            node = node[step]
+        return Source(self.file, *self.root.lines.place(offset))

@@ -1,0 +1,114 @@
+"""A fleet: every document of a directory, or of one file."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from better_compute.domain.problems import Problem
+from fleetctl.files.document import Document, FilesError
+from fleetctl.files.reader import read_text
+from fleetctl.files.scalars import Scalars
+from fleetctl.files.unread import Unread
+from fleetctl.files.walk import Found, Listing, file_problem, inside, list_files, read_bytes
+
+_FIRST = ("fleet.yaml", "fleet.yml")
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """No garbage collection inside: many objects are made and none of them is garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def read_fleet(path: Path) -> list[Document]:
+    """The documents of a fleet in the order of file names: of a directory with all below it, or of one file.
+
+    Not read: names that begin with a dot, `*.fleet-test.yaml`, folders named `expected`, the file that `server.world`
+    of a document names (relative to its file) and what its `exclude` (globs, relative to the fleet) names. What
+    `fleet.yaml` at the top says holds first, so that a file it leaves out says nothing; then what all others say.
+
+    Raises FilesError with the problems of all files; also when there is no document at all.
+    """
+    with collector_paused():
+        name = str(path)
+        if os.path.isdir(name):
+            return _directory(name)
+        return _file(path)
+
+
+def _directory(name: str) -> list[Document]:
+    listing = list_files(name)
+    reader = _Reader()
+    first = [listing.files[file] for file in _FIRST if file in listing.files]
+    reader.read(first)
+    unread = Unread(listing.root, reader.documents())
+    reader.read(found for found in _ordered(listing) if found not in unread)
+    unread_too = Unread(listing.root, reader.documents())
+    for found in [found for found in listing.files.values() if found in unread_too]:
+        reader.forget(found)
+    problems = [problem for file, problem in listing.problems.items() if not unread_too.names(file)]
+    return reader.result(problems, name)
+
+
+def _ordered(listing: Listing) -> list[Found]:
+    return [listing.files[file] for file in sorted(listing.files)]
+
+
+def _file(path: Path) -> list[Document]:
+    name, shown = str(path), os.fsencode(path.name).decode("utf-8", "backslashreplace")
+    reader = _Reader()
+    real = os.path.realpath(name)
+    if os.path.islink(name) and not inside(real, os.path.realpath(path.parent)):
+        message, hint = "the link leads out of its directory", "name the file itself"
+        return reader.result([file_problem(shown, "files.link", message, hint)], shown)
+    reader.read([Found(shown, real)])
+    return reader.result([], shown)
+
+
+class _Reader:
+    """Reads files once each, and keeps the documents and problems of each apart."""
+
+    def __init__(self) -> None:
+        self._scalars = Scalars()
+        self._documents: dict[str, list[Document]] = {}
+        self._problems: dict[str, tuple[Problem, ...]] = {}
+
+    def read(self, files: Iterable[Found]) -> None:
+        for found in files:
+            if found.file in self._documents:
+                continue
+            self._documents[found.file] = []
+            data = read_bytes(found)
+            try:
+                if isinstance(data, Problem):
+                    raise FilesError([data])
+                self._documents[found.file] = read_text(data, found.file, self._scalars)
+            except FilesError as error:
+                self._problems[found.file] = error.problems
+
+    def forget(self, found: Found) -> None:
+        self._documents.pop(found.file, None)
+        self._problems.pop(found.file, None)
+
+    def documents(self) -> list[Document]:
+        return [document for file in sorted(self._documents) for document in self._documents[file]]
+
+    def result(self, problems: Iterable[Problem], place: str) -> list[Document]:
+        """The documents, if nothing is wrong and there are any."""
+        found = [*problems, *(problem for each in self._problems.values() for problem in each)]
+        if found:
+            raise FilesError(sorted(found, key=lambda p: (p.source.file, p.source.line) if p.source else ("", 0)))
+        if documents := self.documents():
+            return documents
+        message, hint = "no fleet document is here", "check the path; a fleet begins with apiVersion: fleet/v1"
+        raise FilesError([file_problem(place, "files.empty", message, hint)])

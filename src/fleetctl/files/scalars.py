@@ -1,0 +1,77 @@
+"""What a plain scalar means: the YAML 1.2 core schema, without its traps."""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+
+Scalar = str | int | float | bool | None
+
+MAX_NUMBER = 64
+"""The most characters a number may have."""
+
+_WORDS: dict[str, Scalar] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_NUMBER_START = frozenset("0123456789+-.")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
+_OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+
+
+class ScalarError(ValueError):
+    """A plain scalar that is refused rather than guessed at."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
+
+def resolve(text: str) -> Scalar:
+    """The value of a plain scalar. Raises ScalarError (rule `yaml.number`) for a number that is refused."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _NUMBER_START:
+        return text
+    if _NUMBER.fullmatch(text):
+        return _number(text)
+    if _OTHER_BASE.fullmatch(text):
+        raise ScalarError(f"{clip(text)} is not a decimal number", "write it in decimal, or quote it if it is a name")
+    if _NOT_FINITE.fullmatch(text):
+        raise ScalarError(f"{text} is not a finite number", "write a number, or quote it if it is a name")
+    return text
+
+
+def _number(text: str) -> int | float:
+    if _LEADING_ZERO.match(text):
+        hint = "drop the leading zeros, or quote it if it is a name"
+        raise ScalarError(f"{clip(text)} has a leading zero: some readers take it for octal", hint)
+    if len(text) > MAX_NUMBER:
+        raise ScalarError(f"a number of {len(text)} characters, the most is {MAX_NUMBER}", "quote it if it is a name")
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    value = float(text)
+    if not isfinite(value):
+        raise ScalarError(f"{text} is too large for a number", "write a smaller number, or quote it if it is a name")
+    return value
+
+
+class Scalars(dict[str, Scalar]):
+    """Values by how they are written: plain, or in quotes without an escape, a fold or a doubled quote.
+
+    One object serves a whole fleet: fleets repeat themselves, and equal strings are then one object.
+    """
+
+    def __missing__(self, written: str) -> Scalar:
+        value = written[1:-1] if written[:1] in ('"', "'") else resolve(written)
+        self[written] = value
+        return value
+
+
+def clip(text: str, limit: int = 60) -> str:
+    """Text from a file for a message: at most `limit` characters of it."""
+    return text if len(text) <= limit else f"{text[:limit]}…"

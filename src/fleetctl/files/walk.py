@@ -1,0 +1,150 @@
+"""Which files a fleet consists of, and their bytes, without leaving the fleet's directory."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from better_compute.domain.problems import INVALID_INPUT, Problem, Source
+from fleetctl.files.text import MAX_BYTES, TextError, too_large
+
+_SUFFIXES = (".yaml", ".yml")
+_TESTS = ".fleet-test.yaml"
+_EXPECTED = "expected"
+# No link in place of the file that was checked, no wait for a writer of a pipe.
+_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file: its name in messages (relative to the fleet, forward slashes) and its path without links."""
+
+    file: str
+    real: str
+
+
+@dataclass(slots=True)
+class Listing:
+    """The files of a fleet by name, and what is wrong with others, by name as well."""
+
+    root: str
+    files: dict[str, Found] = field(default_factory=dict)
+    problems: dict[str, Problem] = field(default_factory=dict)
+
+    def refuse(self, file: str, rule: str, message: str, hint: str) -> None:
+        self.problems[file] = file_problem(file, rule, message, hint)
+
+
+def file_problem(file: str, rule: str, message: str, hint: str) -> Problem:
+    """A problem with a file as a whole."""
+    return Problem(INVALID_INPUT, rule, message, hint=hint, source=Source(file, 1))
+
+
+def list_files(directory: str) -> Listing:
+    """Every file below a directory that is to be read, whatever its documents say about others.
+
+    Left out: names that begin with a dot, `*.fleet-test.yaml`, folders named `expected`. A file is read once, under
+    its own name where it has one here; a link inside the directory gives a name to what has none.
+    """
+    listing = Listing(os.path.realpath(directory))
+    seen: set[str] = set()
+    links = list(_walk(listing, listing.root, "", seen))
+    while links:
+        links.sort(reverse=True)
+        file, path = links.pop()
+        links += _follow(listing, file, path, seen)
+    return listing
+
+
+def _walk(listing: Listing, directory: str, prefix: str, seen: set[str]) -> Iterator[tuple[str, str]]:
+    """Add the files below one directory to the listing; yields its links, to be followed when all files are known."""
+    pending = [(directory, prefix)]
+    while pending:
+        directory, prefix = pending.pop()
+        seen.add(directory)
+        try:
+            with os.scandir(directory) as entries:
+                visible = [entry for entry in entries if not entry.name.startswith(".")]
+        except OSError as error:
+            listing.refuse(prefix.rstrip("/") or ".", *_unreadable(error))
+            continue
+        for entry in visible:
+            file = prefix + entry.name
+            if entry.is_symlink():
+                yield file, entry.path
+            elif entry.is_dir(follow_symlinks=False):
+                if entry.name != _EXPECTED and _printable(listing, file):
+                    pending.append((entry.path, f"{file}/"))
+            elif _wanted(entry.name) and _printable(listing, file):
+                _add(listing, Found(file, entry.path), entry.is_file(follow_symlinks=False))
+
+
+def _follow(listing: Listing, file: str, path: str, seen: set[str]) -> Iterator[tuple[str, str]]:
+    """Add what a link leads to; of a target outside the fleet nothing but the link's own name is told."""
+    name = file.rpartition("/")[2]
+    wanted = _wanted(name)
+    try:
+        real = os.path.realpath(path, strict=True)
+        folder = os.path.isdir(real)
+    except OSError:
+        if wanted and _printable(listing, file):
+            listing.refuse(file, "files.link", "the link leads nowhere", "remove it, or restore what it leads to")
+        return
+    if not (wanted or folder) or (folder and name == _EXPECTED) or not _printable(listing, file):
+        return
+    if not inside(real, listing.root):
+        listing.refuse(file, "files.link", "the link leads out of the fleet's directory", "move its target into it")
+    elif folder and real not in seen:
+        yield from _walk(listing, real, f"{file}/", seen)
+    elif wanted and not folder and all(found.real != real for found in listing.files.values()):
+        _add(listing, Found(file, real), os.path.isfile(real))
+
+
+def inside(real: str, directory: str) -> bool:
+    """Whether a path without links stands below a directory."""
+    return real.startswith(directory.rstrip(os.sep) + os.sep)
+
+
+def _add(listing: Listing, found: Found, regular: bool) -> None:
+    if regular:
+        listing.files[found.file] = found
+    else:
+        listing.refuse(found.file, "files.kind", "not a regular file", "remove it, or name it differently")
+
+
+def _wanted(name: str) -> bool:
+    return name.endswith(_SUFFIXES) and not name.endswith(_TESTS)
+
+
+def _printable(listing: Listing, file: str) -> bool:
+    """Whether a name is text; one that is not is refused, since no message could name it."""
+    shown = os.fsencode(file).decode("utf-8", "backslashreplace")
+    if shown != file:
+        listing.refuse(shown, "files.name", "the name is not UTF-8", "rename it")
+        return False
+    return True
+
+
+def _unreadable(error: OSError) -> tuple[str, str, str]:
+    reason = (error.strerror or "it cannot be read").lower()
+    return "files.unreadable", f"cannot be read: {reason}", "check that it exists and that you may read it"
+
+
+def read_bytes(found: Found) -> bytes | Problem:
+    """The bytes of a file, or why there are none; the size is looked at before anything is read."""
+    try:
+        with open(os.open(found.real, _OPEN), "rb") as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                return file_problem(found.file, "files.kind", "not a regular file", "name a file or a directory")
+            if status.st_size > MAX_BYTES:
+                return size_problem(found.file, too_large(status.st_size))
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        return file_problem(found.file, *_unreadable(error))
+
+
+def size_problem(file: str, error: TextError) -> Problem:
+    return file_problem(file, error.rule, error.message, error.hint)
