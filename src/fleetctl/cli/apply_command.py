@@ -1,0 +1,45 @@
+"""`fleetctl apply`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fleetctl.cli import options, streams
+from fleetctl.cli.dialogue import Dialogue
+from fleetctl.cli.options import Common
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command(
+    "apply",
+    help="Make the plan again, show it, have it approved, run it, and report what became of every operation.",
+    epilog=options.examples(
+        "fleetctl apply",
+        "fleetctl apply fleet/ --plan plan.json --report report.json",
+        "fleetctl apply fleet/ --expect DIGEST",
+    ),
+)
+@options.common(options.fleet, options.output, options.target, options.override)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--plan", "plan_file", type=_FILE, metavar="FILE", help="Run what this plan file approves, or its rest.")
+@click.option("--expect", metavar="DIGEST", help="Run the plan of this digest alone.")
+@click.option("--parallelism", type=click.IntRange(1, 64), default=10, show_default=True, help="Calls at a time.")
+@click.option("--journal", type=_FILE, metavar="FILE", help="Keep every attempt, as JSON lines.")
+@click.option("--report", "report_file", type=_FILE, metavar="FILE", help="Write the report, as JSON.")
+def command(common: Common, yes: bool, plan_file: Path | None, expect: str | None, **files: Any) -> int:
+    from fleetctl import flow
+
+    dialogue = Dialogue(common, approved=yes or plan_file is not None or expect is not None)
+    finished = flow.apply(
+        common.request(),
+        plan_file=plan_file,
+        expect=expect,
+        approve=dialogue.approve,
+        progress=dialogue.progress,
+        **files,
+    )
+    return streams.finish(finished, common.format, verbose=common.verbose)

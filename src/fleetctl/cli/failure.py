@@ -1,0 +1,93 @@
+"""How a command ends other than well: one map from errors to exit codes, one form of what is said."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+import click
+
+from better_compute.domain.problems import ComputeError, Problem
+from fleetctl.cli import streams
+from fleetctl.errors import EXIT_BLOCKED, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_STALE, EXIT_USAGE, Stop
+from fleetctl.render.escape import escape
+
+DEBUG = "FLEETCTL_DEBUG"
+_CODES = {EXIT_ERROR: "STOPPED", EXIT_BLOCKED: "BLOCKED", EXIT_STALE: "MISMATCH", EXIT_USAGE: "USAGE"}
+_LONGEST = 300
+
+
+def tell(error: BaseException) -> int:
+    """Say on stderr what went wrong, and give the exit code. The traceback is shown to those who ask for it."""
+    if os.environ.get(DEBUG) == "1":
+        import traceback  # not at the top: few ask
+
+        streams.say("".join(traceback.format_exception(error)))
+    streams.say("".join(_text(error)))
+    return exit_code(error)
+
+
+def exit_code(error: BaseException) -> int:
+    """The frozen exit code of a run that this error ended."""
+    if isinstance(error, Stop):
+        return error.exit_code
+    if isinstance(error, click.UsageError):
+        return EXIT_USAGE
+    if _is_interrupt(error):
+        return EXIT_INTERRUPTED["SIGINT"]
+    return EXIT_ERROR
+
+
+def _text(error: BaseException) -> Iterator[str]:
+    if problems := _problems(error):
+        yield _rendered(problems)
+        if isinstance(error, ComputeError) and error.retry_after_ms is not None:
+            yield _hint(f"ask again in {max(1, round(error.retry_after_ms / 1000))} s")
+    elif isinstance(error, Stop):
+        yield _line(_CODES.get(error.exit_code, "STOPPED"), error.message)
+        yield from (f"  {escape(detail)}\n" for detail in error.details)
+        yield _hint(error.hint)
+    elif isinstance(error, click.UsageError):
+        yield from _usage(error)
+    elif isinstance(error, BrokenPipeError) or _is_interrupt(error):
+        yield ""
+    elif isinstance(error, OSError):
+        name = f": {error.filename}" if error.filename else ""
+        yield _line("STOPPED", f"{error.strerror or type(error).__name__}{name}")
+    else:
+        said = f"{type(error).__name__}: {error}"[:_LONGEST]
+        yield _line("INTERNAL_ERROR", f"this should not have happened ({said})")
+        yield _hint(f"{DEBUG}=1 shows where; please report it with that")
+
+
+def _problems(error: BaseException) -> tuple[Problem, ...]:
+    from fleetctl.files import FilesError  # not at the top: `--help` reads no files
+
+    return error.problems if isinstance(error, ComputeError | FilesError) else ()
+
+
+def _rendered(problems: tuple[Problem, ...]) -> str:
+    from fleetctl.report import of_problems  # as above
+
+    return streams.in_words(of_problems(problems), sys.stderr)
+
+
+def _usage(error: click.UsageError) -> Iterator[str]:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        yield f"{error.format_message()}\n"
+        return
+    yield _line("USAGE", error.format_message())
+    yield _hint(f"see {error.ctx.command_path} --help" if error.ctx else "")
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    return isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
+
+
+def _line(code: str, message: str) -> str:
+    return f"{code}: {escape(message)}\n"
+
+
+def _hint(text: str) -> str:
+    return f"Hint: {escape(text)}\n" if text else ""

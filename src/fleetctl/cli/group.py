@@ -1,0 +1,76 @@
+"""The commands by name. What `--help` says of them stands here, so that it imports none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+import click
+
+from fleetctl import __version__
+
+COMMANDS: Final = {
+    "validate": "Check fleet files offline: YAML, fields, rules.",
+    "plan": "Show what an apply would change, and what that does.",
+    "apply": "Make the plan again, have it approved, and run it.",
+    "drift": "Show what differs from the files: since when, by whom.",
+    "id": "Print the pool id that a key derives.",
+    "whoami": "Show server, identity, pins and missing rights.",
+    "schema": "Print the JSON Schemas of files and reports.",
+}
+"""Name -> what it does, in the order people meet them."""
+
+_HELP = """GPU capacity as code: files say which pools exist and which tenant may use how much of each."""
+
+_EPILOG = """\b
+Examples:
+  fleetctl validate fleet/
+  fleetctl plan fleet/ --out plan.json
+  fleetctl apply fleet/ --plan plan.json
+  fleetctl drift fleet/ --format json
+
+\b
+Exit codes: 0 success, 1 error, 2 changes or drift, 3 blocked, 4 stale or another target,
+5 done in part, 64 usage, 130 and 143 interrupted.
+
+\b
+Completion, for bash (zsh and fish alike):
+  eval "$(_FLEETCTL_COMPLETE=bash_source fleetctl)"
+"""
+
+
+class Lazy(click.Group):
+    """A group that imports a command when it is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"fleetctl.cli.{cmd_name}_command").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            raise click.NoSuchCommand(name, possibilities=COMMANDS, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        rows: Sequence[tuple[str, str]] = list(COMMANDS.items())
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+fleetctl = Lazy(
+    "fleetctl",
+    help=_HELP,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=True,
+)
+click.version_option(__version__, message="fleetctl %(version)s", help="Print the version.")(fleetctl)

@@ -1,0 +1,30 @@
+"""`fleetctl id`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from fleetctl.cli import options, streams
+from fleetctl.cli.options import Common
+
+
+@click.command(
+    "id",
+    help="Print the pool id that KEY derives. With both --tenant and --caller no fleet is read.",
+    epilog=options.examples(
+        "fleetctl id fra1-h100 --fleet fleet/", "fleetctl id fra1-h100 --tenant root --caller sa_fleet --format json"
+    ),
+)
+@click.argument("key")
+@click.option("--tenant", metavar="T", help="The pool's owner, instead of the fleet's.")
+@click.option("--caller", metavar="C", help="The identity that creates it, instead of the fleet's.")
+@click.option("--fleet", type=click.Path(path_type=Path), default=".", metavar="PATH", help="Where the fleet is.")
+@options.common(options.output)
+def command(common: Common, key: str, tenant: str | None, caller: str | None, fleet: Path) -> int:
+    from fleetctl import flow
+
+    finished = flow.derived_id(replace(common, path=fleet).request(), key, tenant, caller)
+    return streams.finish(finished, common.format, verbose=common.verbose)

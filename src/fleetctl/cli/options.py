@@ -1,0 +1,158 @@
+"""Flags that several commands share, and the request made from them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from better_compute.domain.problems import did_you_mean
+from fleetctl.cli.streams import Format
+
+if TYPE_CHECKING:
+    from fleetctl.flow import Request
+
+Command = Callable[..., int]
+
+_MOST = 2_147_483_647
+_LONGEST_REASON = 200
+EXAMPLES = "\b\nExamples:\n  "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Common:
+    """What the shared flags say; those that a command does not take have their defaults."""
+
+    path: Path = Path()
+    server: str | None = None
+    token_file: Path | None = None
+    timeout: float = 30.0
+    allow: dict[str, int] = field(default_factory=dict)
+    reason: str | None = None
+    format: Format = "text"
+    verbose: bool = False
+
+    def request(self) -> Request:
+        from fleetctl.flow import Request  # not at the top, nor below: `--help` asks for nothing
+        from fleetctl.guards import Override
+
+        return Request(
+            path=self.path,
+            server=self.server,
+            environ=dict(os.environ),
+            token_file=self.token_file,
+            timeout=self.timeout,
+            override=Override(self.allow, self.reason),
+        )
+
+
+def examples(*lines: str) -> str:
+    """The epilog of a command's help."""
+    return EXAMPLES + "\n  ".join(lines)
+
+
+def common(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """The flags of `groups`, handed to the command as one `Common`."""
+
+    def decorate(function: Command) -> Command:
+        @wraps(function)
+        def command(**given: Any) -> int:
+            shared = {name: given.pop(name) for name in Common.__dataclass_fields__ if name in given}
+            if shared.get("allow") and shared.get("reason") is None:
+                raise click.UsageError("--allow needs --reason: who reads the events later wants to know why")
+            return function(Common(**shared), **given)
+
+        decorated: Command = command
+        for group in reversed(groups):
+            decorated = group(decorated)
+        return decorated
+
+    return decorate
+
+
+def fleet(command: Command) -> Command:
+    return click.argument("path", type=click.Path(path_type=Path), default=".", metavar="[PATH]")(command)
+
+
+def output(command: Command) -> Command:
+    command = click.option("--verbose", is_flag=True, help="Leave nothing out.")(command)
+    kinds = click.Choice(["text", "json"])
+    return click.option("--format", type=kinds, default="text", show_default=True, help="How the result is said.")(
+        command
+    )
+
+
+def target(command: Command) -> Command:
+    options = (
+        click.option("--server", metavar="URL", help="Another control plane than the files name."),
+        click.option(
+            "--token-file", type=click.Path(path_type=Path), metavar="FILE", help="Holds the token (or FLEETCTL_TOKEN)."
+        ),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(min=0, min_open=True, max=3600),
+            default=30.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="For one call.",
+        ),
+    )
+    return _all(options, command)
+
+
+def override(command: Command) -> Command:
+    options = (
+        click.option(
+            "--allow",
+            multiple=True,
+            callback=_allowed,
+            metavar="NAME=N",
+            help="Let so many pass a guard: archives, withdrawals. Needs --reason.",
+        ),
+        click.option("--reason", callback=_reason, metavar="TEXT", help="Why; kept in the events."),
+    )
+    return _all(options, command)
+
+
+def _all(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _allowed(_ctx: click.Context, _param: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for text in given:
+        name, number = _one_allowed(text)
+        if name in numbers:
+            raise click.BadParameter(f"{name} is given twice")
+        numbers[name] = number
+    return numbers
+
+
+def _one_allowed(text: str) -> tuple[str, int]:
+    from fleetctl.guards import ALLOWABLE  # not at the top: it stands on all of the plan
+
+    name, _, number = text.partition("=")
+    if name not in ALLOWABLE:
+        near = did_you_mean(name, ALLOWABLE)
+        raise click.BadParameter(f"there is no {name!r}; {near or 'there are ' + ', '.join(ALLOWABLE)}")
+    if not re.fullmatch("[0-9]{1,10}", number) or int(number) > _MOST:
+        raise click.BadParameter(f"{name}=N takes a whole number from 0 to {_MOST}, such as {name}=3")
+    return name, int(number)
+
+
+def _reason(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
+    if text is None:
+        return None
+    if not text.strip():
+        raise click.BadParameter("it is blank")
+    if len(text) > _LONGEST_REASON:
+        raise click.BadParameter(f"it has {len(text)} characters, and {_LONGEST_REASON} may be")
+    return text

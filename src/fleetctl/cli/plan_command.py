@@ -1,0 +1,30 @@
+"""`fleetctl plan`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fleetctl.cli import options, streams
+from fleetctl.cli.options import Common
+
+
+@click.command(
+    "plan",
+    help="Show what an apply would change, in order, with effects, findings and a digest. Writes nothing.",
+    epilog=options.examples(
+        "fleetctl plan",
+        "fleetctl plan fleet/ --out plan.json --expires 24h",
+        'fleetctl plan fleet/ --allow archives=2 --reason "site closes"',
+    ),
+)
+@options.common(options.fleet, options.output, options.target, options.override)
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan file, to be approved.")
+@click.option("--expires", metavar="DURATION", help="How long the plan file may be applied, such as 24h.")
+@click.option("--detailed-exitcode", "detailed", is_flag=True, help="Exit 2 when there are changes.")
+def command(common: Common, out: Path | None, expires: str | None, detailed: bool) -> int:
+    from fleetctl import flow
+
+    finished = flow.plan(common.request(), out=out, expires=expires, detailed=detailed)
+    return streams.finish(finished, common.format, verbose=common.verbose)

@@ -1,0 +1,28 @@
+"""`fleetctl schema`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from better_compute.domain.problems import did_you_mean
+from fleetctl.cli import options
+
+
+@click.command(
+    "schema",
+    help="Print the JSON Schema NAME; without NAME, the names there are.",
+    epilog=options.examples("fleetctl schema", "fleetctl schema fleet.v1 > fleet.v1.json"),
+)
+@click.argument("name", required=False)
+def command(name: str | None) -> int:
+    from fleetctl.cli import schemas
+
+    if name is None:
+        sys.stdout.write("".join(f"{each}\n" for each in schemas.NAMES))
+        return 0
+    if name not in schemas.NAMES:
+        raise click.UsageError(f"there is no schema {name!r}; {did_you_mean(name, schemas.NAMES)}".rstrip("; "))
+    sys.stdout.write(schemas.text(name))
+    return 0

@@ -1,0 +1,23 @@
+"""Every JSON Schema there is, by the name of its file below `schemas/`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from better_compute.domain.policy import schemas as of_policy
+from better_compute.domain.policy.fields import MODULES
+from fleetctl.desired import schema as of_fleet
+from fleetctl.report import schemas as of_reports
+
+_TEXTS: dict[str, Callable[[], str]] = {
+    "fleet.v1": of_fleet.render,
+    **{name: partial(of_reports.render, name) for name in of_reports.FORMS},
+    **{f"policy/{module}.v1": partial(of_policy.render, module) for module in MODULES},
+}
+NAMES = tuple(_TEXTS)
+
+
+def text(name: str) -> str:
+    """The schema as its file holds it. Raises KeyError."""
+    return _TEXTS[name]()

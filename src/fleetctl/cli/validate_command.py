@@ -1,0 +1,20 @@
+"""`fleetctl validate`."""
+
+from __future__ import annotations
+
+import click
+
+from fleetctl.cli import options, streams
+from fleetctl.cli.options import Common
+
+
+@click.command(
+    "validate",
+    help="Check fleet files offline: YAML, fields, and every rule that needs no live state.",
+    epilog=options.examples("fleetctl validate", "fleetctl validate fleet/ --format json"),
+)
+@options.common(options.fleet, options.output)
+def command(common: Common) -> int:
+    from fleetctl import flow
+
+    return streams.finish(flow.validate(common.request()), common.format, verbose=common.verbose)

@@ -1,0 +1,24 @@
+"""Names and texts from files and servers are hostile: nothing of them may act on the output, or hide in it."""
+
+from __future__ import annotations
+
+import re
+
+# Letters and marks that `str.isprintable` lets pass and that show nothing, or a blank that is none: fillers, joiners
+# and selectors.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+def escape(text: str) -> str:
+    """The text on one line, with every character that is not seen as itself written as an escape: controls, line
+    breaks, ANSI sequences, bidi overrides, zero-width characters, blanks other than the blank. Costs linear time."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c.isprintable() and not _INVISIBLE.match(c) else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    """As Python writes it: `\\n`, `\\x1b`, `\\u202e`."""
+    return character.encode("unicode_escape").decode()

@@ -1,0 +1,14 @@
+"""JSON: the report itself, as its file would hold it. ASCII, so that nothing in it acts on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleetctl.report import canonical_text
+
+if TYPE_CHECKING:
+    from fleetctl.report import Report
+
+
+def render(report: Report) -> str:
+    return canonical_text(report)

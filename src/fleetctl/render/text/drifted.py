@@ -1,0 +1,69 @@
+"""Drift: what, since when, by whom, and through which change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fleetctl.render.escape import escape
+from fleetctl.render.text import values
+from fleetctl.render.text.head import head
+from fleetctl.render.text.problems import place
+from fleetctl.render.text.style import Style, count, time, width
+
+if TYPE_CHECKING:
+    from fleetctl.report.forms import Change, Drifted, DriftReport
+
+_TITLES = {
+    "changed": "Changed behind the files' back",
+    "removed": "Live, and in no file",
+    "pending": "Not applied yet",
+}
+_INDENT = " " * 4
+
+
+def drift(report: DriftReport, style: Style) -> Iterator[str]:
+    summary = report["summary"]
+    pools, offers = count(summary["entries"], "pool"), count(summary["offers"], "offer")
+    yield style.bold(f"Drift of fleet {escape(report['fleet'])}")
+    yield from head(report, style, {"files": f"{pools}, {offers}", "live": f"as of {time(report['createdAt'])}"})
+    for kind, title in _TITLES.items():
+        found = [one for one in report["drift"] if one["kind"] == kind]
+        if found:
+            yield from ("", style.bold(title))
+            for one in found:
+                yield from _one(one, style)
+    yield ""
+    if report["drift"]:
+        counts = ", ".join(f"{summary[kind]:,} {kind}" for kind in ("changed", "removed", "pending") if summary[kind])
+        yield style.yellow(f"Drift: {counts}.")
+    else:
+        yield style.green(f"No drift. {pools}, {offers} as the files say.")
+
+
+def _one(one: Drifted, style: Style) -> Iterator[str]:
+    colour = style.dim if one["kind"] == "pending" else style.yellow
+    subject = escape(one["key"] or one["poolId"]) + (f" for {escape(one['toTenantId'])}" if one["toTenantId"] else "")
+    where = f"  {style.dim(place(one['source']))}" if one["source"] else ""
+    yield f"  {colour(subject)}  {escape(one['what'])}{where}"
+    column = width([escape(change["path"]) for change in one["changes"]])
+    yield from (f"{_INDENT}{_change(change, column, style)}" for change in one["changes"])
+    if one["since"] is not None:
+        event = f" ({escape(one['eventType'])})" if one["eventType"] else ""
+        yield f"{_INDENT}since {time(one['since'])} by {escape(one['actorId'] or 'nobody known')}{event}"
+        yield f"{_INDENT}{style.dim(_via(one['via']))}"
+
+
+def _change(change: Change, column: int, style: Style) -> str:
+    live, wished = values.sides(change, whole=style.verbose)
+    mark = " (differs)" if change.get("sensitive") else ""
+    return f"{escape(change['path']):<{column}}  live {live}, files {wished}{mark}"
+
+
+def _via(via: Mapping[str, Any] | None) -> str:
+    """The change that the event names: whatever a caller chose to send."""
+    if not via:
+        return "via no change that was named"
+    known = {name: via[name] for name in ("fleet", "digest", "commit", "reason") if via.get(name) is not None}
+    shown = known or via
+    return "via " + ", ".join(f"{escape(str(name))} {values.cut(values.value(it), 80)}" for name, it in shown.items())

@@ -1,0 +1,47 @@
+"""Reports: what a command found or did, as JSON-ready values. Every output is made from them."""
+
+from fleetctl.report.forms import (
+    ApplyReport,
+    DriftReport,
+    ErrorReport,
+    IdReport,
+    PlanReport,
+    Report,
+    ValidationReport,
+    WhoamiReport,
+)
+from fleetctl.report.machine import clock, commit_of, save
+from fleetctl.report.of_apply import of_apply, of_outcome
+from fleetctl.report.of_drift import of_drift
+from fleetctl.report.of_others import of_id, of_problems, of_validate, of_whoami
+from fleetctl.report.of_plan import of_plan
+from fleetctl.report.parts import Header
+from fleetctl.report.plan_file import canonical_text, lifetime, read_plan, saved_plan, write_plan
+
+__all__ = [
+    "ApplyReport",
+    "DriftReport",
+    "ErrorReport",
+    "Header",
+    "IdReport",
+    "PlanReport",
+    "Report",
+    "ValidationReport",
+    "WhoamiReport",
+    "canonical_text",
+    "clock",
+    "commit_of",
+    "lifetime",
+    "of_apply",
+    "of_drift",
+    "of_id",
+    "of_outcome",
+    "of_plan",
+    "of_problems",
+    "of_validate",
+    "of_whoami",
+    "read_plan",
+    "save",
+    "saved_plan",
+    "write_plan",
+]

@@ -1,0 +1,80 @@
+"""The small reports: what files say wrong, a derived id, who one is, and why there is no other report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from better_compute.domain.ids import DERIVATION
+from better_compute.domain.policy.secrets import mask_text
+from better_compute.domain.problems import Problem
+from fleetctl.desired import Desired
+from fleetctl.report import forms, parts
+from fleetctl.report.parts import FORMAT_VERSION
+
+if TYPE_CHECKING:
+    from better_compute.client import Client
+
+READS: Final = ("compute:pools:read", "compute:quotas:read", "compute:sites:read", "compute:events:read")
+"""The rights that plan and drift need."""
+
+WRITES: Final = ("compute:pools:create", "compute:pools:manage", "compute:pools:share", "compute:quotas:manage")
+"""Those that apply needs besides."""
+
+
+def of_validate(problems: Sequence[Problem], desired: Desired) -> forms.ValidationReport:
+    found = parts.severities(problems)
+    return {
+        "formatVersion": FORMAT_VERSION,
+        "kind": "validation",
+        "valid": not found["error"],
+        "problems": parts.worst_first(problems),
+        "summary": {
+            "entries": len(desired.entries),
+            "offers": parts.offers(desired),
+            "errors": found["error"],
+            "warnings": found["warning"],
+            "unchecked": found["unchecked"],
+        },
+    }
+
+
+def of_id(pool_id: str, key: str, tenant_id: str, caller: str) -> forms.IdReport:
+    return {
+        "formatVersion": FORMAT_VERSION,
+        "kind": "id",
+        "id": pool_id,
+        "derivedFrom": {
+            "derivation": DERIVATION,
+            "kind": "pool",
+            "tenantId": tenant_id,
+            "caller": caller,
+            "key": key,
+        },
+    }
+
+
+def of_whoami(client: Client, desired: Desired, url: str, *, overridden: bool, now: int) -> forms.WhoamiReport:
+    """Asks the server at `url` who it is and whom it sees; `now` is this machine's clock. Raises ComputeError."""
+    info, me = client.system.info(), client.identities.whoami()
+    pinned = desired.server if isinstance(desired.server, str) else None
+    return {
+        "formatVersion": FORMAT_VERSION,
+        "kind": "whoami",
+        "server": parts.server(url, info.instance_id, info.derivation, overridden),
+        "identity": {"id": me.identity_id, "tenantId": me.tenant_id},
+        "pins": {
+            "server": None if pinned is None else mask_text(pinned),
+            "tenantId": desired.tenant_id,
+            "caller": desired.caller,
+        },
+        "missing": {
+            "plan": [right for right in READS if right not in me.rights],
+            "apply": [right for right in (*READS, *WRITES) if right not in me.rights],
+        },
+        "clockOffsetMs": info.time - now,
+    }
+
+
+def of_problems(problems: Sequence[Problem]) -> forms.ErrorReport:
+    return {"formatVersion": FORMAT_VERSION, "kind": "error", "problems": [parts.problem(p) for p in problems]}

@@ -1,0 +1,94 @@
+"""A plan's report: everything a reader may know of it, with nothing sensitive left."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from better_compute.domain.policy.secrets import mask, mask_text
+from fleetctl.desired import Desired
+from fleetctl.live import Live
+from fleetctl.plan import Inverse, Operation, Plan
+from fleetctl.plan.digest import checksum
+from fleetctl.plan.operation import ACTIONS
+from fleetctl.report import forms, grants, parts
+from fleetctl.report.parts import Header
+
+_NOT_KEPT = "its old value is sensitive and is not kept"
+
+
+def of_plan(plan: Plan, header: Header, *, desired: Desired, live: Live) -> forms.PlanReport:
+    """The plan as JSON. `desired` and `live` are what it was made from."""
+    pools = grants.Pools(plan, live)
+    changes = list(grants.grants(plan, live, pools))
+    report: forms.PlanReport = {
+        **parts.headed(header),
+        "kind": "plan",
+        "sequence": plan.sequence,
+        "base": None,
+        "commit": header.commit,
+        "selection": None,
+        "inputs": plan.inputs,
+        "digest": plan.digest,
+        "checksum": "",
+        "expiresAt": header.expires_at,
+        "allow": dict(header.allow),
+        "reason": None if header.reason is None else mask_text(header.reason),
+        "operations": [_operation(operation, pools.of(operation.pool_id)) for operation in plan.operations],
+        "findings": parts.worst_first(plan.findings),
+        "drift": [],
+        "losses": grants.losses(changes),
+        "capacity": grants.capacity(plan, live, changes, pools),
+        "summary": _summary(plan, desired),
+    }
+    report["checksum"] = checksum(report)
+    return report
+
+
+def _operation(operation: Operation, facts: grants.PoolFacts) -> forms.Operation:
+    return {
+        "n": operation.n,
+        "action": operation.action,
+        "poolId": operation.pool_id,
+        "key": operation.key,
+        "toTenantId": operation.to_tenant_id,
+        "gpuModel": facts.gpu_model,
+        "atom": facts.atom,
+        "before": mask(operation.before),
+        "after": mask(operation.after),
+        "changes": [parts.change(change) for change in operation.changes],
+        "reason": {"code": operation.reason.code, "sentence": operation.reason.sentence},
+        "effects": [mask_text(effect) for effect in operation.effects],
+        "severity": operation.severity,
+        "dependsOn": list(operation.depends_on),
+        "precondition": dict(operation.precondition),
+        "inverse": _inverse(operation.inverse),
+        "source": parts.source(operation.source),
+        "digest": operation.digest,
+    }
+
+
+def _inverse(inverse: Inverse) -> forms.Inverse:
+    """An old value that may not be kept cannot be brought back."""
+    after = mask(inverse.after)
+    if after != inverse.after:
+        return {"action": None, "after": None, "why": _NOT_KEPT}
+    return {"action": inverse.action, "after": after, "why": inverse.why}
+
+
+def _summary(plan: Plan, desired: Desired) -> forms.PlanSummary:
+    actions = Counter(operation.action for operation in plan.operations)
+    found = parts.severities(plan.findings)
+    return {
+        "operations": len(plan.operations),
+        "actions": {action: actions[action] for action in ACTIONS.values()},
+        "entries": plan.entries,
+        "offers": parts.offers(desired),
+        "changedPools": plan.changed_pools,
+        "unchanged": plan.entries - plan.changed_pools,
+        "foreign": plan.foreign,
+        "removed": list(plan.removed),
+        "errors": found["error"],
+        "warnings": found["warning"],
+        "unchecked": found["unchecked"],
+        "blocked": plan.blocked,
+    }

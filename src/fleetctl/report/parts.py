@@ -1,0 +1,103 @@
+"""Parts that several reports share, made from the domain's values; sensitive values are masked here."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from better_compute.domain import problems
+from better_compute.domain.policy.secrets import SENSITIVE, is_sensitive_name, mask, mask_text
+from fleetctl.desired import Desired
+from fleetctl.diff import ABSENT, Change
+from fleetctl.report import forms
+
+FORMAT_VERSION: forms.FormatVersion = 1
+_NAMES = re.compile(r"[^.\[\]\"]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What a report is of. Times are epoch milliseconds by the server's clock."""
+
+    fleet: str
+    tenant_id: str
+    caller: str
+    reader: str
+    server_url: str
+    instance_id: str
+    derivation: str
+    server_overridden: bool
+    created_at: int
+    commit: str | None = None
+    allow: Mapping[str, int] = field(default_factory=dict)
+    reason: str | None = None
+    expires_at: int | None = None
+
+
+def headed(header: Header) -> forms.Headed:
+    return {
+        "formatVersion": FORMAT_VERSION,
+        "fleet": header.fleet,
+        "tenantId": header.tenant_id,
+        "caller": header.caller,
+        "reader": header.reader,
+        "server": server(header.server_url, header.instance_id, header.derivation, header.server_overridden),
+        "createdAt": header.created_at,
+    }
+
+
+def server(url: str, instance_id: str, derivation: str, overridden: bool) -> forms.Server:
+    return {"url": mask_text(url), "instanceId": instance_id, "derivation": derivation, "overridden": overridden}
+
+
+def source(place: problems.Source) -> forms.Source:
+    return {"file": place.file, "line": place.line, "column": place.column}
+
+
+def problem(found: problems.Problem) -> forms.Problem:
+    """Texts that a server or a file had a part in may hold the user part of a URL."""
+    return {
+        "code": found.code,
+        "rule": found.rule,
+        "message": mask_text(found.message),
+        "path": mask_text(found.path),
+        "hint": mask_text(found.hint),
+        "severity": found.severity,
+        "source": source(found.source) if found.source else None,
+    }
+
+
+def worst_first(found: Iterable[problems.Problem]) -> list[forms.Problem]:
+    """Errors, warnings, then what was not checked; in each the order they were found in."""
+    order = {"error": 0, "warning": 1, "unchecked": 2}
+    return [problem(p) for p in sorted(found, key=lambda p: order[p.severity])]
+
+
+def offers(desired: Desired) -> int:
+    """How many offers the files state."""
+    return sum(len(entry.offers) for entry in desired.entries.values())
+
+
+def severities(found: Iterable[problems.Problem]) -> Counter[str]:
+    return Counter(p.severity for p in found)
+
+
+def change(found: Change) -> forms.Change:
+    """A change without secrets: what may not be shown carries a mark that it differs."""
+    shown: forms.Change = {"path": mask_text(found.path)}
+    hidden = _is_sensitive(found.path)
+    if found.before is not ABSENT:
+        shown["before"] = SENSITIVE if hidden else mask(found.before)
+    if found.after is not ABSENT:
+        shown["after"] = SENSITIVE if hidden else mask(found.after)
+    if hidden or shown.get("before", ABSENT) != found.before or shown.get("after", ABSENT) != found.after:
+        shown["sensitive"] = True
+    return shown
+
+
+def _is_sensitive(path: str) -> bool:
+    """Whether a name on the way is sensitive. Names may hold the path's own dots, so that the whole is looked at too:
+    better one value hidden that need not be."""
+    return is_sensitive_name(path) or any(is_sensitive_name(name) for name in _NAMES.findall(path))

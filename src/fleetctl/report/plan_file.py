@@ -1,0 +1,96 @@
+"""Reports as bytes, and plan files back from them: one spelling of each, so that a file that was altered shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from better_compute.domain.policy.values import seconds
+from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
+from fleetctl.approval import SavedOperation, SavedPlan
+from fleetctl.errors import EXIT_STALE, EXIT_USAGE, Stop
+from fleetctl.plan import Scope
+from fleetctl.plan.digest import FORMAT_VERSION, checksum
+from fleetctl.report import forms
+
+_NOT_ASCII = re.compile("[^\n -~]")
+_ALTERED = "the plan does not match its digest"
+_HINT = "make a new plan: this file was altered, cut short, or not written by this build"
+
+
+def canonical_text(report: forms.Report) -> str:
+    """The one spelling of a report: JSON in ASCII, keys sorted, two blanks a level, a final newline."""
+    text = msgspec.json.format(msgspec.json.encode(report, order="sorted"), indent=2).decode()
+    return _NOT_ASCII.sub(_escape, text) + "\n"
+
+
+def write_plan(report: forms.Report) -> bytes:
+    """A report as a file holds it."""
+    return canonical_text(report).encode()
+
+
+def read_plan(data: bytes) -> forms.PlanReport:
+    """The plan of a file. Raises ComputeError when it is not, to the byte, a file that `write_plan` wrote."""
+    try:
+        head = msgspec.json.decode(data, type=dict[str, Any])
+        if (version := head.get("formatVersion")) != FORMAT_VERSION:
+            raise _refused(
+                f"the plan file is of formatVersion {version!r}, and this build reads {FORMAT_VERSION} alone"
+            )
+        plan: forms.PlanReport = msgspec.convert(head, forms.PlanReport)
+        altered = write_plan(plan) != data or checksum(plan) != plan["checksum"]
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise _refused(f"{_ALTERED}: {error}") from error
+    if altered:
+        raise _refused(_ALTERED)
+    return plan
+
+
+def saved_plan(path: Path) -> SavedPlan:
+    """What the plan file at `path` approves. Raises Stop with exit 4 when the file was altered, and OSError."""
+    try:
+        plan = read_plan(path.read_bytes())
+    except ComputeError as error:
+        raise Stop(EXIT_STALE, error.problems[0].message, hint=_HINT) from error
+    scope = Scope(
+        derivation=plan["server"]["derivation"],
+        instance_id=plan["server"]["instanceId"],
+        fleet=plan["fleet"],
+        tenant_id=plan["tenantId"],
+        caller=plan["caller"],
+    )
+    operations = (
+        SavedOperation(o["n"], o["action"], o["key"] or o["poolId"], (o["poolId"], o["toTenantId"]), o["digest"])
+        for o in plan["operations"]
+    )
+    return SavedPlan(
+        scope=scope,
+        digest=plan["digest"],
+        inputs=plan["inputs"],
+        sequence=plan["sequence"],
+        expires_at=plan["expiresAt"],
+        operations=tuple(operations),
+    )
+
+
+def lifetime(text: str | None) -> int | None:
+    """`24h` in milliseconds; None for a plan that does not expire. Raises Stop with exit 64."""
+    if text is None:
+        return None
+    length = seconds(text)
+    if length is None:
+        raise Stop(EXIT_USAGE, "--expires takes a duration such as 90s, 30m, 24h or 7d, of 90 days at most")
+    return length * 1000
+
+
+def _refused(message: str) -> ComputeError:
+    return ComputeError(Problem(INVALID_INPUT, "plan.file", message, hint=_HINT))
+
+
+def _escape(match: re.Match[str]) -> str:
+    """JSON's escape of one character, in two halves beyond the first plane."""
+    units = match[0].encode("utf-16-be")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
