@@ -138,8 +138,12 @@ class Plane:
         row = self.store.view(lambda tx: tx.pool_state(pool_id, None)).rows(tenant_id)[resource]
         assert row == QuotaRow(row.max, used)
 
-    def join(self, pool_id: str, *gpus: str, who: str = "sa_fleet", **more: Any) -> Answer:
-        """A machine joins with a fresh token of the pool's owner."""
+    def join(self, pool_id: str, *gpus: str, who: str = "sa_fleet", **more: Any) -> Any:
+        """The node that a machine becomes in a pool of root's."""
+        return self.try_join(pool_id, *gpus, who=who, **more).data
+
+    def try_join(self, pool_id: str, *gpus: str, who: str = "sa_fleet", **more: Any) -> Answer:
+        """A machine comes with a fresh join token of the pool."""
         token = self.ask("sa_fleet", "nodes/createJoinToken", poolId=pool_id).data["joinToken"]
         inventory = {"gpus": list(gpus), "vcpu": 192, "memoryGiB": 2048}
         return self.ask(who, "nodes/join", poolId=pool_id, joinToken=token, inventory=inventory, **more)

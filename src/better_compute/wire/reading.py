@@ -15,7 +15,7 @@ from better_compute.wire.inputs import ID
 
 T = TypeVar("T", bound=Struct)
 
-_PLACE = re.compile(r"(.*) - at `\$\.?(.*)`", re.DOTALL)
+_PLACE = re.compile(r"(.*) - at (?:`key` in )?`\$\.?(.*)`", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 _PATTERN = re.compile(r"Expected `str` matching regex '(.*)'", re.DOTALL)

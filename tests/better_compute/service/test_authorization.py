@@ -1,0 +1,82 @@
+"""Who may do what, by table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from better_compute.service.actions import ACTIONS, ADMIN, NONE
+from tests.better_compute.plane import H100, Plane
+
+INVENTORY: dict[str, Any] = {"gpus": []}
+BODIES: dict[str, dict[str, Any]] = {
+    "pools/create": {**H100, "siteId": "site_acme"},
+    "pools/get": {"poolId": "x"},
+    "pools/update": {"poolId": "x", "gpuModel": "H200"},
+    "pools/offer": {"poolId": "x", "toTenantId": "globex", "quota": {}},
+    "pools/unoffer": {"poolId": "x", "toTenantId": "globex"},
+    "pools/archive": {"poolId": "x"},
+    "quotas/set": {"poolId": "x", "toTenantId": "globex", "quota": {}},
+    "preflight/check": {"operations": []},
+    "sites/create": {"name": "Amsterdam", "kind": "custom", "region": "eu"},
+    "sites/get": {"siteId": "site_acme"},
+    "providerAccounts/create": {"name": "North"},
+    "nodes/createJoinToken": {"poolId": "x"},
+    "nodes/join": {"poolId": "x", "joinToken": "t", "inventory": INVENTORY},
+    "nodes/list": {"poolId": "x"},
+    "nodes/get": {"nodeId": "x"},
+    "tenants/create": {"id": "t"},
+    "tenants/get": {"id": "acme"},
+    "credentials/create": {"identityId": "sa_acme"},
+    "credentials/list": {"identityId": "sa_acme"},
+    "credentials/revoke": {"credentialId": "cred_sa_acme2"},
+}
+DENIED = "this identity has no such right as this tenant"
+
+
+@pytest.mark.parametrize("operation", ACTIONS)
+def test_root_may_act_as_any_tenant_and_others_as_themselves_alone(plane: Plane, operation: str) -> None:
+    body = {"tenantId": "acme", **BODIES.get(operation, {})}
+    action = ACTIONS[operation]
+    answers = {who: plane.ask(who, operation, body) for who in ("sa_fleet", "sa_acme", "sa_globex", "sa_eu")}
+    denied = {who for who, a in answers.items() if a.code == "ACCESS_DENIED" and a.error["message"] == DENIED}
+    everyone = {"sa_acme", "sa_globex", "sa_eu"}
+    assert denied == (set() if action == NONE else everyone if action == ADMIN else everyone - {"sa_acme"})
+
+
+@pytest.mark.parametrize("operation", ACTIONS)
+def test_every_operation_needs_a_token(plane: Plane, operation: str) -> None:
+    answer = plane.ask("nobody", operation, BODIES.get(operation, {}))
+    assert (answer.raw.status, answer.code) == (401, "UNAUTHENTICATED")
+    assert answer.raw.headers["www-authenticate"] == "Bearer"
+
+
+def test_whoami_tells_identity_tenant_rights_and_expiry(plane: Plane) -> None:
+    own = plane.ask("sa_acme", "identities/whoami", {"tenantId": "acme"}).data
+    assert (own["identityId"], own["tenantId"], own["kind"]) == ("sa_acme", "acme", "service")
+    assert "compute:pools:create" in own["rights"]
+    assert ADMIN not in own["rights"]
+    assert "credentialExpiresAt" not in own
+    assert plane.ask("sa_acme", "identities/whoami", {"tenantId": "globex"}).data["rights"] == []
+    assert ADMIN in plane.ask("sa_fleet", "identities/whoami", {"tenantId": "acme"}).data["rights"]
+
+
+def test_system_info_names_the_instance_and_keeps_the_digest_key_to_those_who_read(plane: Plane) -> None:
+    info = plane.ask("sa_acme", "system/info", {"tenantId": "acme"}).data
+    assert info["instanceId"] == plane.store.view(lambda tx: tx.instance_id())
+    assert (info["derivation"], info["capabilities"]) == ("typeid-sha256-v1", ["pool.origin"])
+    assert info["time"] == plane.time.now
+    key = bytes.fromhex(info["digestKey"])
+    assert len(key) == 32
+    assert bytes.fromhex(plane.ask("sa_fleet", "system/info", {"tenantId": "acme"}).data["digestKey"]) == key
+    assert bytes.fromhex(plane.ask("sa_fleet", "system/info").data["digestKey"]) != key
+    for tenant in ("root", "nobody"):
+        assert "digestKey" not in plane.ask("sa_acme", "system/info", {"tenantId": tenant}).data
+
+
+def test_an_owner_acts_through_any_of_its_identities(plane: Plane) -> None:
+    pool_id = plane.pool("sa_acme")
+    body = {"poolId": pool_id, "gpuModel": "H200"}
+    assert plane.ask("sa_acme2", "pools/update", body).data["gpuModel"] == "H200"
+    assert [e["actorId"] for e in plane.events("acme")] == ["sa_acme", "sa_acme2"]
