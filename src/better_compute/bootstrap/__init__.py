@@ -19,10 +19,11 @@ __all__ = ["SYSTEM", "Connection", "Embedded", "Runtime", "connect"]
 @dataclass(frozen=True, slots=True)
 class Embedded:
     """A control plane in this process: the path of its SQLite file, or any database's URL, and the world file that a
-    new one starts with."""
+    new one starts with. Without `create` an SQLite file that is not there is an error."""
 
     database: str
     world: Path | None = None
+    create: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def _embedded(server: Embedded, tenant_id: str | None, caller: str | None, runti
     if caller is None:
         message = "an embedded control plane is asked as one of its identities, and none was named"
         raise ComputeError(Problem(INVALID_INPUT, "world.identity", message, "caller"))
-    plane = open_plane(server.database, runtime, server.world)
+    plane = open_plane(server.database, runtime, server.world, create=server.create)
     try:
         plane.check_identity(caller, tenant_id or "root", server.database, server.world)
         http = Http(server.database, token=caller, transport=InProcess(plane.by_name()))

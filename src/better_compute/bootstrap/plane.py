@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,11 +11,11 @@ from pathlib import Path
 from better_compute.api.handle import handler
 from better_compute.bootstrap.machines import join_all, join_created
 from better_compute.bootstrap.runtime import Runtime
-from better_compute.bootstrap.world import add, is_new, start
 from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem
 from better_compute.iam import OwnTenant, Tokens, Trusted
+from better_compute.service.actions import ROOT
 from better_compute.service.core import Service
-from better_compute.service.ports import Store
+from better_compute.service.ports import Store, Tenant, Tx
 from better_compute.storage import open_store
 from better_compute.wire.message import Handle
 
@@ -50,6 +52,7 @@ class ControlPlane:
 
     def add_world(self, path: Path) -> int:
         """Add what of a world file is not there; how many entries that were. Raises ComputeError."""
+        from better_compute.bootstrap.world import add
         from better_compute.bootstrap.world_file import read_world
 
         world, service = read_world(path), self.service
@@ -78,14 +81,47 @@ def open_plane(database: str, runtime: Runtime, world: Path | None = None, *, cr
         raise
 
 
-def _ready(store: Store, runtime: Runtime, world: Path | None) -> ControlPlane:
-    if store.view(is_new):
-        content = None
-        if world is not None:
-            from better_compute.bootstrap.world_file import read_world
+@contextmanager
+def opened(
+    database: str, runtime: Runtime, world: Path | None = None, *, create: bool = True
+) -> Iterator[ControlPlane]:
+    """`open_plane` for the length of a block."""
+    plane = open_plane(database, runtime, world, create=create)
+    try:
+        yield plane
+    finally:
+        plane.close()
 
-            content = read_world(world)
-        store.transact(lambda tx: start(tx, content, runtime.clock, runtime.entropy))
+
+def _ready(store: Store, runtime: Runtime, world: Path | None) -> ControlPlane:
+    if store.view(_is_new):
+        store.transact(_start(runtime, world))
     service = Service(store=store, authorizer=OwnTenant(), clock=runtime.clock, entropy=runtime.entropy)
     join_all(service)
     return ControlPlane(store, replace(service, created=partial(join_created, service)))
+
+
+def _is_new(tx: Tx) -> bool:
+    """Whether nothing was ever done with the database but making its tables."""
+    return tx.tenant(ROOT) is None
+
+
+def _start(runtime: Runtime, path: Path | None) -> Callable[[Tx], None]:
+    """Makes root, and the world of a file around it, unless another process was first. Raises ComputeError."""
+    now, key = runtime.clock(), runtime.entropy(32)
+    root = Tenant(id=ROOT, parent_id=None, status="active", digest_key=key, created_at=now)
+    if path is None:
+        return lambda tx: tx.add_tenant(root) if _is_new(tx) else None
+    from better_compute.bootstrap.world import add
+    from better_compute.bootstrap.world_file import read_world
+
+    world = read_world(path)
+
+    def start(tx: Tx) -> None:
+        if _is_new(tx):
+            tx.add_tenant(root)
+            if world.content.instance is not None:
+                tx.put_instance_id(world.content.instance)
+            add(tx, world, runtime.clock, runtime.entropy)
+
+    return start

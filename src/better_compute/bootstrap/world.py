@@ -1,4 +1,7 @@
-"""Bringing a world into a database, as often as one likes: what is there stays, what is missing is added."""
+"""Bringing a world into a database, as often as one likes: what is there stays, what is missing is added.
+
+Loaded where there is a world file to read, and not before: its models take their time.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +15,6 @@ from better_compute.domain.facts import Site
 from better_compute.domain.problems import ComputeError, Problem, did_you_mean
 from better_compute.service.actions import ROOT
 from better_compute.service.ports import Account, Clock, Entropy, Identity, Tenant, Tx
-
-
-def is_new(tx: Tx) -> bool:
-    """Whether nothing was ever done with the database but making its tables."""
-    return tx.tenant(ROOT) is None
-
-
-def start(tx: Tx, world: World | None, clock: Clock, entropy: Entropy) -> None:
-    """Make root in a new database, and `world` around it; in any other do nothing.
-
-    Raises ComputeError with every problem; then nothing is to be written.
-    """
-    if not is_new(tx):
-        return
-    tx.add_tenant(_tenant(ROOT, None, clock, entropy))
-    if world is not None:
-        if world.content.instance is not None:
-            tx.put_instance_id(world.content.instance)
-        add(tx, world, clock, entropy)
 
 
 def add(tx: Tx, world: World, clock: Clock, entropy: Entropy) -> int:
@@ -66,7 +50,7 @@ def _rows(tx: Tx, world: World, clock: Clock, entropy: Entropy) -> Iterator[_Row
     content, now = world.content, clock()
     tenant, kind = {"tenantId": "tenant_id"}, {"kind": "kind"}
     for i, t in enumerate(content.tenants):
-        made = _tenant(t.id, t.parent_id, clock, entropy)
+        made = Tenant(id=t.id, parent_id=t.parent_id, status="active", digest_key=entropy(32), created_at=now)
         parent = {"parentId": "parent_id"}
         yield _Row(("tenants", i), {"parentId": t.parent_id}, made, tx.tenant(t.id), tx.add_tenant, parent)
     for i, s in enumerate(content.sites):
@@ -109,7 +93,3 @@ def _changed(world: World, rows: list[_Row]) -> Iterator[Problem]:
             if there != wanted:
                 message = f"{row.wanted.id} is there already, with {name} {there}, not {wanted}"
                 yield problem(world, message, *row.path, name, hint="a world file adds and never changes")
-
-
-def _tenant(tenant_id: str, parent_id: str | None, clock: Clock, entropy: Entropy) -> Tenant:
-    return Tenant(id=tenant_id, parent_id=parent_id, status="active", digest_key=entropy(32), created_at=clock())

@@ -1,0 +1,69 @@
+"""A control plane on a socket, until a signal stops it."""
+
+from __future__ import annotations
+
+import logging
+import re
+import socket
+from collections.abc import Callable
+
+from better_compute.bootstrap.plane import ControlPlane
+from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
+from better_compute.http import is_loopback
+
+GRACE_SECONDS = 30
+"""How long calls in flight may take to finish once it is to stop."""
+
+_BACKLOG = 2048
+
+
+def listen(address: str) -> socket.socket:
+    """A listening socket at HOST:PORT; port 0 is any free one. Raises ComputeError."""
+    found = re.fullmatch(r"(\[[^\]]+\]|[^:\[\]]*):([0-9]{1,5})", address)
+    if found is None or int(found[2]) > 65535:
+        message = f"an address reads HOST:PORT, not {address}"
+        raise ComputeError(Problem(INVALID_INPUT, "serve.listen", message, hint="127.0.0.1:8080, or [::1]:8080"))
+    host, port = found[1].strip("[]"), int(found[2])
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+        # From here on callers may connect; they wait until the first is answered.
+        listening.listen(_BACKLOG)
+    except OSError as error:
+        message = f"cannot listen at {address}: {error.strerror}"
+        raise ComputeError(Problem(INVALID_INPUT, "serve.listen", message)) from error
+    return listening
+
+
+def url_of(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_private(listening: socket.socket) -> bool:
+    """Whether this machine alone can reach it."""
+    return is_loopback(listening.getsockname()[0])
+
+
+def serve(plane: ControlPlane, listening: socket.socket, say: Callable[[str], object]) -> None:
+    """Answer until SIGTERM or SIGINT; calls in flight are finished, then the signal takes its usual course."""
+    import uvicorn
+
+    from better_compute.api.asgi import app
+
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    config = uvicorn.Config(
+        app(plane.by_token()),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    say(f"listening on {url_of(listening)}")
+    uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,79 @@
+"""`better-compute bootstrap`, `token`, `world` and `migrate`: what is done to a database directly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from better_compute.bootstrap.runtime import SYSTEM
+from better_compute.cli.target import DATABASE
+
+database_option = click.option(
+    "--database",
+    metavar="URL",
+    envvar=DATABASE,
+    show_envvar=True,
+    required=True,
+    help="sqlite:///PATH or postgresql://…",
+)
+world_option = click.option(
+    "--world", type=click.Path(path_type=Path, dir_okay=False), help="What a new database starts with."
+)
+
+
+@click.command(epilog="Example: better-compute bootstrap --database sqlite:///compute.db --token-file root.token")
+@database_option
+@world_option
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="Where root's first token is written, with mode 0600.",
+)
+def bootstrap(database: str, world: Path | None, token_file: Path) -> None:
+    """Prepare a database and write root's first token. Run again it changes nothing."""
+    from better_compute.bootstrap.plane import opened
+    from better_compute.bootstrap.tokens import ADMIN, first_token
+
+    with opened(database, SYSTEM, world) as plane:
+        made = first_token(plane, token_file)
+    click.echo(f"{token_file} holds {ADMIN}'s token{'' if made else ', as before'}", err=True)
+
+
+@click.command(epilog="Example: better-compute token sa_fleet --database sqlite:///compute.db > fleet.token")
+@click.argument("identity")
+@database_option
+def token(identity: str, database: str) -> None:
+    """Make a token for an identity, and print it. It is shown this once."""
+    from better_compute.bootstrap.plane import opened
+    from better_compute.bootstrap.tokens import new_token
+
+    with opened(database, SYSTEM, create=False) as plane:
+        click.echo(new_token(plane, identity))
+
+
+@click.command(epilog="Example: better-compute world world.yaml --database sqlite:///compute.db")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@database_option
+def world(file: Path, database: str) -> None:
+    """Add the tenants, sites, identities, accounts and machines of a world file.
+
+    What is there already stays as it is; the same file twice changes nothing.
+    """
+    from better_compute.bootstrap.plane import opened
+
+    with opened(database, SYSTEM) as plane:
+        count = plane.add_world(file)
+    click.echo(f"{count} added" if count else "nothing to add", err=True)
+
+
+@click.command(epilog="Example: better-compute migrate --database postgresql://compute@db/compute")
+@database_option
+def migrate(database: str) -> None:
+    """Bring a database to this build's schema. Any command does so when it opens one."""
+    from better_compute.bootstrap.plane import opened
+    from better_compute.storage.schema import NEWEST
+
+    with opened(database, SYSTEM):
+        click.echo(f"the schema is {NEWEST}", err=True)

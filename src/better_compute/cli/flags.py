@@ -1,0 +1,173 @@
+"""Flags of operations, made from the inputs that the API itself reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec import Struct
+from msgspec import inspect as types
+
+from better_compute.cli.target import read_text
+
+TENANT = "tenantId"
+
+SECRETS = frozenset({"joinToken"})
+"""Fields that are read from a file: a flag's value is seen by everybody on the machine."""
+
+_SAMPLES = {
+    "poolId": "pool_41ajr0h7xph5z9bavercrty41f",
+    "siteId": "site_fra1",
+    "class": "metal-host",
+    "gpuModel": "H100",
+    "toTenantId": "acme",
+    "quota": "gpu=32",
+    "kind": "shared",
+    "name": "fra1",
+    "region": "eu-central",
+    "inventory": "@machine.json",
+    "joinToken": "join-token.txt",
+    "operations": "@operations.json",
+    "identityId": "sa_fleet",
+    "credentialId": "cred_41ajr0h7xph5z9bavercrty41f",
+    "nodeId": "node_41ajr0h7xph5z9bavercrty41f",
+}
+
+
+def all_fields(kind: type[Struct]) -> Sequence[types.Field]:
+    info = types.type_info(kind)
+    assert isinstance(info, types.StructType)
+    return info.fields
+
+
+def fields(kind: type[Struct]) -> list[types.Field]:
+    """The fields of an input but the tenant, which is every command's `--tenant`."""
+    return [field for field in all_fields(kind) if field.encode_name != TENANT]
+
+
+def option(field: types.Field) -> click.Option:
+    """The flag of a field. Its parameter has the field's wire name, and its value is ready for the wire."""
+    names = [f"--{_flag(field)}", field.encode_name]
+    kind = _plain(field.type)
+    if isinstance(kind, types.BoolType):
+        return click.Option([f"--{_flag(field)}/--no-{_flag(field)}", field.encode_name], default=None)
+    if isinstance(kind, types.ListType) and not isinstance(_plain(kind.item_type), types.StructType):
+        help_ = "May be given several times."
+        return click.Option(names, type=_scalar(_plain(kind.item_type)), multiple=True, help=help_)
+    if _counts(kind):
+        help_ = "May be given several times; or a JSON object, or @FILE."
+        return click.Option(names, type=Counts(), multiple=True, required=field.required, help=help_)
+    return click.Option(names, type=_type(field, kind), required=field.required, help=_help(field))
+
+
+def stated(options: dict[str, Any]) -> dict[str, Any]:
+    """The input that the options spell: those that were given."""
+    body = {}
+    for name, value in options.items():
+        if value is None or value == ():
+            continue
+        body[name] = _merged(name, value) if isinstance(value, tuple) and isinstance(value[0], dict) else value
+    return body
+
+
+def example(kind: type[Struct]) -> str:
+    """Flags with which an operation can be called: what it cannot do without."""
+    needed = [field for field in fields(kind) if field.required]
+    return "".join(f" --{_flag(field)} {_SAMPLES.get(field.encode_name, 'X')}" for field in needed)
+
+
+class Json(click.ParamType[Any]):
+    """A JSON value, or `@FILE` that holds one."""
+
+    name = "json"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        text = read_text(Path(value[1:]), str(param and param.opts[0])) if value.startswith("@") else value
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            self.fail(f"this is not JSON: {error}", param, ctx)
+
+
+class Counts(Json):
+    """`NAME=N`, or a JSON object of such pairs, or `@FILE`."""
+
+    name = "name=n"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and (found := re.fullmatch(r"([^={@][^=]*)=(-?[0-9]{1,18})", value)):
+            return {found[1]: int(found[2])}
+        if isinstance(value, str) and not value.startswith(("@", "{")):
+            self.fail(f"{value!r} does not read NAME=N", param, ctx)
+        counts = super().convert(value, param, ctx)
+        if not isinstance(counts, dict):
+            self.fail("this is no JSON object", param, ctx)
+        return counts
+
+
+class Secret(click.ParamType[Any]):
+    """A file that holds a secret."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
+        return read_text(Path(str(value)), str(param and param.opts[0])).strip()
+
+
+def _merged(name: str, parts: Sequence[dict[str, int]]) -> dict[str, int]:
+    merged: dict[str, int] = {}
+    for part in parts:
+        if twice := merged.keys() & part.keys():
+            raise click.UsageError(f"{min(twice)} stands twice in --{_kebab(name)}")
+        merged |= part
+    return merged
+
+
+def _type(field: types.Field, kind: types.Type) -> click.ParamType[Any]:
+    if field.encode_name in SECRETS:
+        return Secret()
+    if isinstance(kind, types.StrType | types.IntType | types.LiteralType):
+        return _scalar(kind)
+    return Json()
+
+
+def _scalar(kind: types.Type) -> click.ParamType[Any]:
+    if isinstance(kind, types.LiteralType):
+        return click.Choice([str(value) for value in kind.values])
+    return click.INT if isinstance(kind, types.IntType) else click.STRING
+
+
+def _help(field: types.Field) -> str | None:
+    kind = field.type
+    words = kind.extra_json_schema.get("enum") if isinstance(kind, types.Metadata) and kind.extra_json_schema else None
+    if words:
+        return f"One of {', '.join(words)}."
+    if isinstance(_plain(kind), types.DictType | types.StructType | types.ListType):
+        return "JSON, or @FILE."
+    return None
+
+
+def _counts(kind: types.Type) -> bool:
+    """Whether a field maps names to whole numbers, as a quota does."""
+    value = kind.value_type if isinstance(kind, types.DictType) else None
+    schema = value.extra_json_schema if isinstance(value, types.Metadata) else None
+    return bool(schema) and schema is not None and schema.get("type") == "integer"
+
+
+def _plain(kind: types.Type) -> types.Type:
+    return _plain(kind.type) if isinstance(kind, types.Metadata) else kind
+
+
+def _flag(field: types.Field) -> str:
+    return _kebab(field.encode_name) + ("-file" if field.encode_name in SECRETS else "")
+
+
+def _kebab(name: str) -> str:
+    """`toTenantId` as `to-tenant-id`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()

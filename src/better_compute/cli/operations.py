@@ -1,0 +1,46 @@
+"""`better-compute GROUP METHOD`: one command for each operation of the API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from better_compute.api.routes import ROUTES
+from better_compute.cli import SETTINGS
+from better_compute.cli.flags import TENANT, all_fields, example, fields, option, stated
+from better_compute.cli.output import show
+from better_compute.cli.target import OPTIONS, Target
+
+
+def command(operation: str) -> click.Command:
+    """The command of an operation, its flags made from the operation's input."""
+    route = ROUTES[operation]
+    group, _, method = operation.partition("/")
+
+    def callback(**options: Any) -> None:
+        target = Target.taken_from(options)
+        call(target, operation, stated(options))
+
+    return click.Command(
+        method,
+        callback=callback,
+        params=[*map(option, fields(route.input)), *OPTIONS],
+        help=route.run.__doc__,
+        epilog=f"Example: better-compute {group} {method}{example(route.input)}",
+        context_settings=SETTINGS,
+    )
+
+
+def call(target: Target, operation: str, body: Mapping[str, Any]) -> None:
+    """Call an operation as the target's tenant, and print what it answers."""
+    with target.opened() as connection:
+        tenant = {} if TENANT in body or not needs_tenant(operation) else {TENANT: target.tenant_of(connection)}
+        data = connection.client.call(operation, {**tenant, **body})
+    show(operation, data, target.form)
+
+
+def needs_tenant(operation: str) -> bool:
+    """Whether the operation cannot do without a tenant to act as."""
+    return any(field.encode_name == TENANT and field.required for field in all_fields(ROUTES[operation].input))

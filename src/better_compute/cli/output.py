@@ -1,0 +1,53 @@
+"""An answer on stdout: as a table, as JSON, or as JSON on one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from better_compute.cli.text import json_text, printable, table
+
+FORMATS = ("table", "json", "compact")
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "pools/list": ("id", "idempotencyKey", "siteId", "class", "gpuModel", "sharing", "owned", "archived", "version"),
+    "events/list": ("sequence", "time", "type", "poolId", "toTenantId", "actorId"),
+}
+"""What a table shows of an operation's items; of the others it shows every field."""
+
+
+def show(operation: str, data: Any, form: str) -> None:
+    """Print the data of an operation's answer. A page that is not the last says so on stderr."""
+    if form == "json":
+        click.echo(json_text(data, indent=2))
+    elif form == "compact":
+        click.echo(json_text(data))
+    else:
+        click.echo(_table(operation, data), nl=False)
+    if isinstance(data, dict) and isinstance(data.get("nextCursor"), str):
+        click.echo(f"There is more: --cursor {printable(data['nextCursor'])}", err=True)
+
+
+def _table(operation: str, data: Any) -> str:
+    items = data.get("items", data.get("verdicts")) if isinstance(data, dict) else None
+    if isinstance(items, list) and all(isinstance(item, dict) for item in items):
+        return _rows(items, COLUMNS.get(operation)) if items else ""
+    if isinstance(data, dict):
+        return table([["field", "value"], *([name, _cell(value)] for name, value in data.items())])
+    return table([[_cell(data)]])
+
+
+def _rows(items: Sequence[Mapping[str, Any]], columns: Sequence[str] | None) -> str:
+    names = columns or list(dict.fromkeys(name for item in items for name in item))
+    return table([list(names), *([_cell(item.get(name)) for name in names] for item in items)])
+
+
+def _cell(value: Any) -> str:
+    """Absent and null are `-`, so that they differ from an empty text."""
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    return json_text(value)

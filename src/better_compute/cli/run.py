@@ -1,0 +1,107 @@
+"""Running a command: its exit code, and how errors are shown."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+import click
+
+from better_compute.cli.text import printable
+from better_compute.domain.problems import ComputeError, Problem
+
+OK = 0
+ERROR = 1
+USAGE = 64
+INTERRUPTED = 130
+TERMINATED = 143
+
+DEBUG = ("BETTER_COMPUTE_DEBUG", "FLEETCTL_DEBUG")
+"""Variables that let a traceback through when they are `1`."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit code of one call of the command."""
+    from better_compute.cli import cli
+
+    _escape_what_a_stream_cannot_hold()
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = cli.main(list(arguments), prog_name="better-compute", standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _quietly()
+    except Exception as error:
+        return _failed(error)
+    return code if isinstance(code, int) else OK
+
+
+def _failed(error: Exception) -> int:
+    if any(os.environ.get(name) == "1" for name in DEBUG):
+        import traceback
+
+        traceback.print_exception(error)
+    match error:
+        case click.exceptions.NoArgsIsHelpError():
+            # Its message is the help text, in lines of its own.
+            _say(error.format_message())
+            return USAGE
+        case click.UsageError():
+            _say(printable(f"USAGE: {error.format_message()}"))
+            if error.ctx is not None:
+                _say(f"Hint: see {error.ctx.command_path} --help")
+            return USAGE
+        case click.ClickException():
+            _say(printable(f"ERROR: {error.format_message()}"))
+        case ComputeError():
+            for problem in error.problems:
+                show_problem(problem)
+        case _:
+            # A fault of ours; the text of an unknown exception may hold anything.
+            _say(f"INTERNAL_ERROR: {type(error).__name__}: {printable(str(error))[:500]}")
+            _say(f"Hint: set {DEBUG[0]}=1 to see where")
+    return ERROR
+
+
+def show_problem(problem: Problem) -> None:
+    """`CODE: place: message`, then a hint, on stderr."""
+    place = f"{problem.source}: " if problem.source else ""
+    path = f"{problem.path}: " if problem.path else ""
+    _say(printable(f"{problem.code}: {place}{path}{problem.message}"))
+    if problem.hint:
+        _say(printable(f"Hint: {problem.hint}"))
+
+
+def _say(text: str) -> None:
+    try:
+        click.echo(text, err=True)
+    except BrokenPipeError:
+        _quietly()
+
+
+def _quietly() -> int:
+    """Whoever read our output has gone. Nothing more is written, not even at the interpreter's end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(nowhere, stream.fileno())
+    return ERROR
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(TERMINATED)
+
+
+def _escape_what_a_stream_cannot_hold() -> None:
+    """A letter that the console's encoding lacks is escaped: it must not stop a command half way."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")

@@ -1,0 +1,30 @@
+"""`better-compute serve`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from better_compute.bootstrap.runtime import SYSTEM
+from better_compute.cli.admin import world_option
+from better_compute.cli.target import DATABASE
+
+ADDRESS = "127.0.0.1:8080"
+FILE = "sqlite:///better-compute.db"
+
+
+@click.command(epilog="Example: better-compute serve --database postgresql://compute@db/compute --listen 0.0.0.0:8080")
+@click.option("--database", metavar="URL", envvar=DATABASE, show_envvar=True, default=FILE, show_default=True)
+@click.option("--listen", "address", metavar="HOST:PORT", default=ADDRESS, show_default=True, help="Port 0: any.")
+@world_option
+def serve(database: str, address: str, world: Path | None) -> None:
+    """Serve the control plane over HTTP until SIGTERM or SIGINT; calls in flight are finished."""
+    from better_compute.bootstrap import serving
+    from better_compute.bootstrap.plane import opened
+
+    with closing(serving.listen(address)) as listening, opened(database, SYSTEM, world) as plane:
+        if not serving.is_private(listening):
+            click.echo("Warning: tokens would cross the network in clear; put a proxy with TLS before this", err=True)
+        serving.serve(plane, listening, lambda text: click.echo(f"better-compute: {text}", err=True))
