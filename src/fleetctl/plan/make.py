@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from better_compute.domain.problems import INVALID_STATE, Problem
 from better_compute.domain.state import PoolState
 from fleetctl.desired import Desired, PoolEntry
-from fleetctl.desired.canonical import canonical_inputs
+from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.diff import Diff, compare
 from fleetctl.live import ORIGIN, Live
 from fleetctl.order import GivenUp, Ordering, arrange
@@ -98,14 +98,15 @@ def _ordered(unordered: list[Operation], ordering: Ordering, scope: Scope, key: 
 
 
 def _sentence(given_up: GivenUp, unordered: list[Operation]) -> str:
-    """What was given up, for the one who reads the plan."""
-    pool = unordered[given_up.first].name
-    if given_up.kind == "gap":
-        return f"{pool} is offered to nobody for a moment: {given_up.tenant_id} gives it up first"
-    amount = f"{given_up.amount} {given_up.resource}"
-    return (
-        f"{given_up.tenant_id} holds {amount} less for a moment, until {pool} is done: the wishes wait for each other"
-    )
+    """What is missing or too much for a moment, for the one who reads the plan."""
+    pool, amount = unordered[given_up.first].name, f"{given_up.amount} {given_up.resource}"
+    match given_up.kind:
+        case "gap":
+            return f"nobody holds the pool between {given_up.tenant_id} and its next tenant"
+        case "below":
+            return f"{given_up.tenant_id} holds {amount} less until {pool} is done: these wishes wait for each other"
+        case "above":
+            return f"{amount} more than before or after are promised until {pool} is done"
 
 
 def _findings(diff: Diff, live: Live) -> list[Problem]:

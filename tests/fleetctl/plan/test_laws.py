@@ -1,0 +1,134 @@
+"""Plan after apply is empty, and what a killed apply left is planned: over generated fleets and live states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from better_compute.domain.commands import Command, OfferPool, SetQuota, UnofferPool, UpdatePool
+from fleetctl import diff
+from fleetctl.plan import Operation, Plan
+from tests.fleets import OWNER, TENANTS, Fleet, fleets
+from tests.model import ControlPlane, desired
+
+
+@st.composite
+def hands(draw: st.DrawFn, pool_ids: Sequence[str]) -> Command:
+    """What somebody may do to a pool behind the fleet's back."""
+    pool_id = draw(st.sampled_from(pool_ids))
+    tenant = draw(st.sampled_from(TENANTS))
+    quota = draw(st.dictionaries(st.sampled_from(["gpu", "vcpu", "gpu.mig"]), st.sampled_from([0, 3, 64]), min_size=1))
+    base = {"tenant_id": OWNER, "pool_id": pool_id}
+    return draw(
+        st.sampled_from(
+            [
+                OfferPool(**base, to_tenant_id=tenant, quota=quota, include_descendants=draw(st.booleans())),
+                UnofferPool(**base, to_tenant_id=tenant),
+                SetQuota(**base, to_tenant_id=OWNER, quota=quota),
+                UpdatePool(**base, gpu_model=draw(st.sampled_from(["H100", "B200"]))),
+                UpdatePool(**base, policy=draw(st.sampled_from([{}, {"note": "by hand", "maxPending": "360m"}]))),
+            ]
+        )
+    )
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[ControlPlane, Fleet]:
+    """A live state that an earlier fleet and then some hands made, and the fleet that is wished now."""
+    plane = ControlPlane()
+    first = draw(fleets())
+    plane.run(plane.plan(desired(first)))
+    if plane.pools:
+        for command in draw(st.lists(hands(sorted(plane.pools)), max_size=4)):
+            plane.do(command)
+    return plane, draw(st.just(first) | fleets() | variants(first))
+
+
+@st.composite
+def variants(draw: st.DrawFn, fleet: Fleet) -> Fleet:
+    """The same fleet with some entries of another one: what a pull request does."""
+    other = {pool["idempotencyKey"]: pool for pool in draw(fleets()).pools}
+    pools = {pool["idempotencyKey"]: pool for pool in fleet.pools}
+    chosen = draw(st.lists(st.sampled_from(sorted(other)), unique=True, max_size=2))
+    return Fleet(fleet.root, [*(pools | {key: other[key] for key in chosen}).values()])
+
+
+def admitted(operations: Sequence[Operation]) -> Iterator[set[int]]:
+    """Every set of done operations that the dependencies admit."""
+    for size in range(len(operations) + 1):
+        for chosen in combinations(operations, size):
+            done = {operation.n for operation in chosen}
+            if all(set(operation.depends_on) <= done for operation in chosen):
+                yield done
+
+
+def is_empty(plan: Plan) -> bool:
+    return not plan.operations
+
+
+@given(worlds())
+@settings(max_examples=150, deadline=None)
+def test_plan_after_apply_is_empty_and_apply_twice_writes_nothing(world: tuple[ControlPlane, Fleet]) -> None:
+    plane, fleet = world
+    wished = desired(fleet)
+    plan = plane.plan(wished)
+    assume(plane.allows(plan))
+    plane.run(plan)
+    before = {pool_id: state.copy() for pool_id, state in plane.pools.items()}
+    again = plane.plan(wished)
+    assert is_empty(again)
+    plane.run(again)
+    assert plane.pools == before
+
+
+@given(worlds())
+@settings(max_examples=60, deadline=None)
+def test_every_admitted_set_of_done_operations_is_legal_and_plans_to_exactly_the_rest(
+    world: tuple[ControlPlane, Fleet],
+) -> None:
+    plane, fleet = world
+    wished = desired(fleet)
+    plan = plane.plan(wished)
+    assume(len(plan.operations) <= 8 and plane.allows(plan))
+    for done in admitted(plan.operations):
+        halfway = ControlPlane(plane.pools)
+        halfway.run(plan, done)
+        rest = {operation.digest for operation in plan.operations if operation.n not in done}
+        assert {operation.digest for operation in halfway.plan(wished).operations} == rest
+
+
+@given(fleets())
+@settings(max_examples=50, deadline=None)
+def test_the_order_of_entries_and_offers_gives_the_same_digest(fleet: Fleet) -> None:
+    shuffled = Fleet(fleet.root, list(reversed([{k: p[k] for k in reversed(p)} for p in fleet.pools])))
+    for pool in shuffled.pools:
+        if isinstance(pool.get("offers"), list):
+            pool["offers"] = list(reversed(pool["offers"]))
+    one, other = ControlPlane().plan(desired(fleet)), ControlPlane().plan(desired(shuffled))
+    assert (one.digest, one.inputs) == (other.digest, other.inputs)
+
+
+def test_a_diff_that_looks_away_from_priorities_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: what is not compared is not applied, and nobody sees it until it is looked at again."""
+    plane = ControlPlane()
+    wished = desired(Fleet(ROOT, [POOL]))
+    plane.run(plane.plan(wished))
+    plane.do(OfferPool(tenant_id=OWNER, pool_id=next(iter(plane.pools)), to_tenant_id="acme", quota={}, priority=9))
+    assert not is_empty(plane.plan(wished))
+    real = diff.offer_changes
+    monkeypatch.setattr(diff, "offer_changes", lambda a, b: tuple(c for c in real(a, b) if c.path != "priority"))
+    assert is_empty(plane.plan(wished)), "the fault hides the difference"
+
+
+ROOT = {"apiVersion": "fleet/v1", "tenantId": OWNER, "caller": "sa_fleet"}
+POOL = {
+    "idempotencyKey": "fra1-h100",
+    "siteId": "site_fra1",
+    "class": "metal-host",
+    "gpuModel": "H100",
+    "offers": [{"toTenantId": "acme", "quota": {"gpu": 8}}],
+}
