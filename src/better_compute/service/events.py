@@ -15,7 +15,7 @@ from better_compute.wire.body import refuse
 from better_compute.wire.inputs import EventsList
 from better_compute.wire.views import EventView, Page
 
-TYPES = sorted(kind.type for kind in Event.__subclasses__())
+TYPES = sorted({kind.type for kind in Event.__subclasses__()})
 GROUPS = sorted({f"{name.partition('.')[0]}.*" for name in TYPES})
 _LONGEST = 15
 """Digits of the longest sequence."""
