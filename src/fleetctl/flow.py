@@ -17,7 +17,9 @@ from fleetctl import approval, guards, preflight, report, target
 from fleetctl import drift as drifting
 from fleetctl import live as reading
 from fleetctl import plan as planning
-from fleetctl.desired import Desired, check, load
+from fleetctl.desired import Desired
+from fleetctl.desired.check import check
+from fleetctl.desired.load import load
 from fleetctl.diff import compare
 from fleetctl.errors import (
     EXIT_BLOCKED,
@@ -37,7 +39,6 @@ from fleetctl.signals import interruptible
 
 if TYPE_CHECKING:
     from better_compute.bootstrap import Connection
-
     from better_compute.client import Client
 
 Document = Mapping[str, Any]
@@ -97,6 +98,10 @@ class Session:
             expires_at=expires_at,
         )
 
+    def shown(self, made: Plan, expires_at: int | None = None) -> report.PlanReport:
+        """A plan made in this session, as a report."""
+        return report.of_plan(made, self.header(expires_at), desired=self.desired, live=self.live)
+
 
 def validate(request: Request) -> Finished:
     """Offline: the files, and every rule that needs no live state."""
@@ -116,8 +121,7 @@ def plan(request: Request, *, out: Path | None = None, expires: str | None = Non
         # 4. Make the plan; 5. judge it by rules and guards.
         made = _judged(session)
         # 6. Say it, and keep it.
-        now = session.live.instance.now
-        document = report.of_plan(made, session.header(None if lifetime is None else now + lifetime))
+        document = session.shown(made, None if lifetime is None else session.live.instance.now + lifetime)
     if out is not None:
         report.save(out, report.write_plan(document))
     if made.blocked:
@@ -145,7 +149,7 @@ def apply(
         made = _judged(session)
         # 6. Is it the one that was approved? Nothing is written before.
         digest = _approved(saved, expect, made, session)
-        document = report.of_plan(made, session.header())
+        document = session.shown(made)
         if made.blocked:
             return Finished(document, EXIT_BLOCKED)
         if made.operations and not approve(document):
@@ -165,7 +169,7 @@ def drift(request: Request) -> Finished:
     with _opened(request) as session:
         # 4. Compare; 5. ask the events who did it.
         found = drifting.find(session.desired, compare(session.desired, session.live.pools), session.client)
-        document = report.of_drift(found, session.header(), len(session.desired.entries))
+        document = report.of_drift(found, session.header(), session.desired)
     return Finished(document, EXIT_CHANGES if found else EXIT_OK)
 
 
@@ -174,7 +178,9 @@ def whoami(request: Request) -> Finished:
     wished = load(request.path, caller=request.environ.get(target.CALLER))
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
     with _connected(wished, chosen, request) as connection:
-        document = report.of_whoami(connection.client, wished, target.shown(chosen.server, request.base), chosen)
+        url = target.shown(chosen.server, request.base)
+        now = report.clock()
+        document = report.of_whoami(connection.client, wished, url, overridden=chosen.overridden, now=now)
     return Finished(document, EXIT_OK)
 
 
@@ -204,19 +210,20 @@ def _opened(request: Request) -> Iterator[Session]:
 
 @contextmanager
 def _connected(wished: Desired, chosen: target.Target, request: Request) -> Iterator[Connection]:
-    from better_compute.bootstrap import connect  # not at the top: `validate` needs no server
+    from better_compute import bootstrap  # not at the top: `validate` needs no server
 
-    connection = connect(
-        chosen.server if isinstance(chosen.server, str) else chosen.server.database,
+    server = chosen.server
+    connection = bootstrap.connect(
+        server
+        if isinstance(server, str)
+        else bootstrap.Embedded(server.database, Path(server.world) if server.world else None),
         tenant_id=wished.tenant_id,
         token=chosen.token,
         caller=wished.caller,
         timeout=request.timeout,
     )
-    try:
+    with connection:
         yield connection
-    finally:
-        connection.close()
 
 
 def _judged(session: Session) -> Plan:
@@ -258,7 +265,11 @@ def _run(
     progress: Callable[[Outcome], None],
 ) -> tuple[tuple[Outcome, ...], str | None]:
     override = session.request.override
-    change = {"fleet": made.scope.fleet, "digest": digest, "commit": report.commit_of(session.request.base)}
+    change: dict[str, Any] = {
+        "fleet": made.scope.fleet,
+        "digest": digest,
+        "commit": report.commit_of(session.request.base),
+    }
     if override.numbers:
         change |= {"allow": dict(override.numbers), "reason": override.reason}
     stop = Event()

@@ -127,7 +127,7 @@ class PoolState:
     def terms(self, tenant_id: str) -> Terms | None:
         """What the tenant is offered, None without an offer."""
         offer = self.offers.get(tenant_id)
-        return offer and Terms(self.limits(tenant_id), offer.priority, offer.include_descendants)
+        return None if offer is None else Terms(self.limits(tenant_id), offer.priority, offer.include_descendants)
 
     def apply(self, change: Change) -> None:
         """Take over a change; costs no more than the change is large, so that a fold over a plan stays linear."""
