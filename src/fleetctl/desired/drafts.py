@@ -1,0 +1,149 @@
+"""Entries and offers as they are written, brought together from all documents, and what they owe each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from better_compute.domain.ids import derive, is_key
+from better_compute.domain.problems import INVALID_STATE, did_you_mean
+from fleetctl.desired.found import Found, Part
+from fleetctl.desired.model import OffersAre, Place
+from fleetctl.desired.roots import Roots
+from fleetctl.desired.shape import REQUIRED, UNMANAGED, Pool, describe
+
+_MANY = 50
+"""With more problems than these, none has a hint that costs a look at every key."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """An entry as it is written. Its shape may be faulty: then it is only compared, never built."""
+
+    place: Place
+    fields: Mapping[str, Any]
+    key: str | None
+    pool_id: str | None
+    """Derived or adopted; None where the entry has neither, or the caller it derives from is not known."""
+    adopted: bool
+    offers: dict[str, tuple[Place, Mapping[str, Any]]] = field(default_factory=dict)
+    """By tenant."""
+    listed: bool = False
+    """Whether a list of offers outside of the entry names it."""
+
+    @property
+    def archived(self) -> bool:
+        return self.fields.get("archived") is True
+
+    @property
+    def offers_are(self) -> OffersAre:
+        if self.fields.get("offers") == UNMANAGED:
+            return "unmanaged"
+        return "stated" if self.listed or "offers" in self.fields else "unstated"
+
+
+def gather(parts: Sequence[Part], roots: Roots, caller: str | None, found: Found) -> list[Draft]:
+    """All entries with all their offers; finds what stands twice, what is missing, and what contradicts itself."""
+    drafts = [_draft(place, item, roots, caller) for place, item in _items(parts, "pools")]
+    names: dict[str, Draft] = {}
+    for draft in drafts:
+        _check_entry(draft, roots, found)
+        _claim(draft, names, found)
+    for draft in drafts:
+        for place, offer in _maps(draft.place.at("offers"), draft.fields.get("offers")):
+            _offer(draft, place, offer, roots, found)
+    for place, offer in _items(parts, "offers"):
+        _offer(_listed(place, offer, names, found), place, offer, roots, found)
+    return drafts
+
+
+def _items(parts: Sequence[Part], name: str) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+    for part in parts:
+        yield from _maps(Place(part.document, (name,)), part.document.root.get(name))
+
+
+def _maps(place: Place, items: object) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+    """The maps of a list; anything else is a fault that was found before."""
+    if isinstance(items, list):
+        yield from ((place.at(index), item) for index, item in enumerate(items) if isinstance(item, dict))
+
+
+def _draft(place: Place, item: Mapping[str, Any], roots: Roots, caller: str | None) -> Draft:
+    key, adopted = _id(item, "idempotencyKey"), _id(item, "id")
+    pool_id = adopted
+    if pool_id is None and "id" not in item and key and caller is not None:
+        pool_id = derive("pool", roots.get("tenantId", ""), caller, key)
+    return Draft(place, item, key, pool_id, adopted is not None)
+
+
+def _id(item: Mapping[str, Any], name: str) -> str | None:
+    value = item.get(name)
+    return value if type(value) is str and is_key(value) else None
+
+
+def _check_entry(draft: Draft, roots: Roots, found: Found) -> None:
+    """What an entry must hold, its defaults counted in."""
+    place, fields, prefix = draft.place, draft.fields, roots.get("keyPrefix")
+    if "idempotencyKey" not in fields and "id" not in fields:
+        message = "a pool needs an idempotencyKey, or the id of a pool to adopt"
+        found.add("fleet.required", message, place, "idempotencyKey")
+    if prefix and draft.key and "id" not in fields and not draft.key.startswith(prefix):
+        message = f"keys of this fleet begin with its keyPrefix, {prefix}"
+        hint = f"begin it with {prefix}, or add the id of an existing pool to adopt it"
+        found.add("fleet.keyPrefix", message, place, "idempotencyKey", hint=hint)
+    if not draft.archived:
+        for name in REQUIRED:
+            if name not in fields and name not in roots.defaults("pool"):
+                found.add("fleet.required", f"it is missing: {describe(Pool, name)}", place, name)
+
+
+def _claim(draft: Draft, names: dict[str, Draft], found: Found) -> None:
+    """A key or id stands for one entry."""
+    for field_name, name in (("idempotencyKey", draft.key), ("id", draft.pool_id)):
+        if name is None:
+            continue
+        first = names.setdefault(name, draft)
+        if first is not draft:
+            what = "key" if field_name == "idempotencyKey" else "pool"
+            found.twice(
+                "fleet.twice", f"two entries name the same {what}, {name}", draft.place, first.place, field_name
+            )
+            return
+
+
+def _listed(place: Place, offer: Mapping[str, Any], names: Mapping[str, Draft], found: Found) -> Draft | None:
+    """The entry that a list's offer is for."""
+    name = _id(offer, "pool")
+    draft = names.get(name) if name else None
+    if name and draft is None:
+        hint = did_you_mean(name, names) if len(found.problems) < _MANY else ""
+        found.add("fleet.pool", "no entry of this fleet has this key or id", place, "pool", hint=hint)
+    if draft is None:
+        return None
+    written = draft.fields.get("offers")
+    if written in ([], UNMANAGED):
+        says = "unmanaged" if written else "[]"
+        there = draft.place.source("offers")
+        found.add("fleet.offers", f"the pool's own entry says offers: {says} ({there}), so no list may offer it", place)
+        return None
+    draft.listed = True
+    return draft
+
+
+def _offer(draft: Draft | None, place: Place, offer: Mapping[str, Any], roots: Roots, found: Found) -> None:
+    """Take an offer over into its entry, where it has one."""
+    tenant_id = _id(offer, "toTenantId")
+    if tenant_id is not None and tenant_id == roots.get("tenantId"):
+        hint = "write ownerQuota into the pool's entry"
+        found.add("fleet.ownTenant", "the fleet's own tenant owns the pool", place, "toTenantId", hint=hint)
+    elif tenant_id is None or draft is None:
+        return
+    elif draft.archived:
+        message = f"the entry is a tombstone ({draft.place.source('archived')}): an archived pool cannot be offered"
+        hint = "remove the offer: archiving withdraws it"
+        found.add("offer.archived", message, place, hint=hint, code=INVALID_STATE)
+    elif first := draft.offers.get(tenant_id):
+        found.twice("fleet.twice", f"the pool is offered to {tenant_id} twice", place, first[0], "toTenantId")
+    else:
+        draft.offers[tenant_id] = place, offer

@@ -1,0 +1,123 @@
+"""What is wrong with the shape of a document, in the project's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
+
+from pydantic import Tag, ValidationError
+
+from fleetctl.desired import says
+from fleetctl.desired.says import Says
+from fleetctl.desired.shape import Document, Record, describe
+from fleetctl.files import Map
+
+IGNORED = "x-"
+"""Names at the root of a document that begin so are a place for anchors."""
+
+Step = str | int
+Kind = Any
+"""A type of `shape`, with what it says of itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A value of the wrong shape, and the way to it; `name` says that the field's name is meant, not its value."""
+
+    rule: str
+    message: str
+    hint: str
+    path: tuple[Step, ...]
+    name: bool = False
+
+
+def faults(root: Map) -> Sequence[Fault]:
+    """Everything that is wrong with the shape of a document."""
+    try:
+        Document.model_validate({name: value for name, value in root.items() if not name.startswith(IGNORED)})
+    except ValidationError as error:
+        return [_fault(e["type"], e["loc"], e["input"]) for e in error.errors(include_url=False, include_context=False)]
+    return [*_signs(root)]
+
+
+def _fault(error: str, loc: tuple[Step, ...], value: object) -> Fault:
+    """What an error of the model means: `error` is its name for the kind of error, `loc` the way to `value`."""
+    owner: Kind = Document
+    kind: Kind = Document
+    said: Says | None = None
+    path: tuple[Step, ...] = ()
+    for step in loc:
+        bare = _bare(kind)
+        if member := _member(bare, step):
+            kind = member
+        else:
+            owner, kind, said, path = bare, _below(bare, step), None, (*path, step)
+        said = _says(kind) or said
+    name, record = str(path[-1]), _record(owner)
+    if record and error == "extra_forbidden":
+        message = f"no such field; known: {', '.join(_fields(record))}"
+        return Fault("fleet.unknown", message, says.near(name, tuple(_fields(record))), path, name=True)
+    if record and error == "missing":
+        return Fault("fleet.required", f"it is missing: {describe(record, name)}", "", path)
+    if record and value is None:
+        hint = record.blank.get(name, "leave it out, or give it a value")
+        return Fault("fleet.null", "it is null, as a name with nothing after it is", hint, path)
+    said = said or Says("of another type")
+    return Fault(said.rule, said.message(value), said.hint(value), path)
+
+
+@cache
+def _fields(record: type[Record]) -> Mapping[str, Kind]:
+    hints = get_type_hints(record, include_extras=True)
+    return {field.alias or name: hints[name] for name, field in record.model_fields.items()}
+
+
+def _bare(kind: Kind) -> Kind:
+    return get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
+
+
+def _record(kind: Kind) -> type[Record] | None:
+    return kind if isinstance(kind, type) and issubclass(kind, Record) else None
+
+
+def _says(kind: Kind) -> Says | None:
+    if record := _record(_bare(kind)):
+        return Says(f"a map of {', '.join(_fields(record))}")
+    return next((extra for extra in getattr(kind, "__metadata__", ()) if isinstance(extra, Says)), None)
+
+
+def _member(union: Kind, step: Step) -> Kind:
+    """The member of a union that an error's way goes through; None where `union` is none."""
+    for member in get_args(union):
+        if Tag(str(step)) in getattr(member, "__metadata__", ()):
+            return member
+    return None
+
+
+def _below(kind: Kind, step: Step) -> Kind:
+    if record := _record(kind):
+        return _fields(record).get(str(step))
+    inner = get_args(kind)
+    return inner[-1] if inner and isinstance(get_origin(kind), type) else None
+
+
+def _signs(root: Map) -> Iterator[Fault]:
+    """Limits are digits alone. What they mean does not tell a sign, so the text is looked at."""
+    for path, quota in _quotas(root):
+        for name, offset in zip(quota, quota.at[1::2], strict=True):
+            if quota.lines.text[offset] in "+-":
+                hint = f"write {quota[name]}"
+                yield Fault("quota.value", "a limit is written without a sign", hint, (*path, name))
+
+
+def _quotas(root: Map) -> Iterator[tuple[tuple[Step, ...], Map]]:
+    for index, pool in enumerate(root.get("pools", ())):
+        if "ownerQuota" in pool:
+            yield ("pools", index, "ownerQuota"), pool["ownerQuota"]
+        if isinstance(pool.get("offers"), list):
+            for number, offer in enumerate(pool["offers"]):
+                yield ("pools", index, "offers", number, "quota"), offer["quota"]
+    for index, offer in enumerate(root.get("offers", ())):
+        yield ("offers", index, "quota"), offer["quota"]

@@ -1,0 +1,109 @@
+"""From fleet files to desired state: shape, root fields, entries and their offers, and only then the types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_SHARING
+from better_compute.domain.commands import CreatePool
+from better_compute.domain.ids import derive
+from better_compute.domain.state import Terms
+from better_compute.domain.values import Json
+from fleetctl.desired import drafts, roots
+from fleetctl.desired.drafts import Draft
+from fleetctl.desired.found import Found, Part
+from fleetctl.desired.model import Desired, Place, PoolEntry
+from fleetctl.desired.roots import Roots
+from fleetctl.desired.shape import DEFAULT_FLEET, REQUIRED
+from fleetctl.files import Document, FilesError, collector_paused, read_fleet
+
+
+def load(path: Path, *, caller: str | None = None) -> Desired:
+    """Read the fleet at `path`, a directory or one file.
+
+    `caller` stands in where the files name none. Without either the ids derive from an empty caller: they tell entries
+    apart and must not be shown. Raises FilesError with every problem of the files, in the order of files and lines.
+    Rules of the domain are judged by `check`.
+    """
+    with collector_paused():
+        return assemble(read_fleet(path), path if path.is_dir() else path.parent, caller=caller)
+
+
+def assemble(documents: Sequence[Document], directory: Path, *, caller: str | None = None) -> Desired:
+    """The same from documents, one at least; `directory` is what the names of their files are relative to."""
+    found = Found()
+    parts = [found.judge(document) for document in documents]
+    root = roots.gather(parts, found)
+    named: str | None = root.get("caller", caller)
+    entries = drafts.gather(parts, root, named, found)
+    if not entries and all(part.sound("pools") for part in parts) and root.get("allowEmpty") is not True:
+        _check_empty(parts, found)
+    if found.problems:
+        raise FilesError(found.in_order(documents))
+    built = [_entry(draft, root, named or "") for draft in entries]
+    return Desired(
+        fleet=root.get("fleet", DEFAULT_FLEET),
+        tenant_id=root.get("tenantId"),
+        caller=named,
+        key_prefix=root.get("keyPrefix"),
+        server=root.server(directory),
+        entries={entry.pool_id: entry for entry in sorted(built, key=lambda e: e.pool_id)},
+    )
+
+
+def _check_empty(parts: Sequence[Part], found: Found) -> None:
+    """A fleet without pools is more often a lost file than a wish (K045)."""
+    written = next((p.document for p in parts if "pools" in p.document.root), parts[0].document)
+    hint = "write pools, or allowEmpty: true if none is meant"
+    found.add("fleet.empty", "the fleet has no pool", Place(written), "pools", hint=hint)
+
+
+def _entry(draft: Draft, root: Roots, caller: str) -> PoolEntry:
+    tenant_id = root.get("tenantId")
+    pool_id = draft.pool_id or derive("pool", tenant_id, caller, draft.key or "")
+    defaults = root.defaults("offer")
+    return PoolEntry(
+        pool_id=pool_id,
+        key=draft.key,
+        place=draft.place,
+        pool=_wish(draft, root, pool_id),
+        adopted=draft.adopted,
+        archived=draft.archived,
+        offers_are=draft.offers_are,
+        offers={tenant: _terms({**defaults, **offer}) for tenant, (_, offer) in sorted(draft.offers.items())},
+        offer_places={tenant: place for tenant, (place, _) in sorted(draft.offers.items())},
+    )
+
+
+def _wish(draft: Draft, root: Roots, pool_id: str) -> CreatePool | None:
+    """The command that would create the pool; None for a tombstone that does not say enough for one."""
+    fields = {**root.defaults("pool"), **draft.fields}
+    if draft.archived and not ("siteId" in draft.fields and fields.keys() >= set(REQUIRED)):
+        return None
+    quota = fields.get("ownerQuota")
+    return CreatePool(
+        tenant_id=root.get("tenantId"),
+        pool_id=pool_id,
+        site_id=fields["siteId"],
+        class_=fields["class"],
+        gpu_model=fields["gpuModel"],
+        sharing=fields.get("sharing", DEFAULT_SHARING),
+        agent=fields.get("agent", DEFAULT_AGENT),
+        policy=_plain(fields.get("policy", {})),
+        provider_account_id=fields.get("providerAccountId"),
+        owner_quota=None if quota is None else dict(quota),
+        idempotency_key=draft.key,
+    )
+
+
+def _terms(fields: Mapping[str, Any]) -> Terms:
+    return Terms(dict(fields["quota"]), fields.get("priority", 0), fields.get("includeDescendants", False))
+
+
+def _plain(value: Json) -> Json:
+    """JSON without the places where it was written."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,96 @@
+"""What fleet files say of a value that has the wrong shape: what it must be, and the nearest value that is right."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from better_compute.domain.ids import is_key
+from better_compute.domain.problems import did_you_mean
+
+_FLAGS = {"true": "true", "yes": "true", "on": "true", "1": "true"}
+_FLAGS |= {"false": "false", "no": "false", "off": "false", "0": "false"}
+
+
+def _none(_: object) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """`must` completes "it must be …"; `hint` makes advice of the value that was found; `rule` is the rule's name."""
+
+    must: str
+    hint: Callable[[object], str] = _none
+    rule: str = "fleet.type"
+
+    def message(self, value: object) -> str:
+        found = describe(value)
+        return f"it must be {self.must}, not {found}" if found else f"it must be {self.must}"
+
+
+def describe(value: object) -> str:
+    """A value in words, with nothing of a text: it may be a secret in the wrong place."""
+    match value:
+        case str():
+            return "" if value else "empty"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value) if -1e24 < value < 1e24 else "this number"
+        case None:
+            return "null"
+        case list():
+            return "a list"
+    return "a map" if value else "an empty map"
+
+
+def word(*words: str) -> Callable[[object], str]:
+    """The nearest of a few words."""
+    return lambda value: near(value, words) if isinstance(value, str) else ""
+
+
+def whole(low: int, high: int, too_high: str = "") -> Callable[[object], str]:
+    """The nearest whole number; for one above `high` what `too_high` says."""
+
+    def hint(value: object) -> str:
+        match value:
+            case bool():
+                return ""
+            case str() if re.fullmatch(r"-?[0-9]{1,20}", value):
+                return f"write {min(max(int(value), low), high)}, without quotes"
+            case int() if value > high and too_high:
+                return too_high
+            case int() | float() if math.isfinite(min(max(value, low), high)):
+                return f"write {round(min(max(value, low), high))}"
+        return ""
+
+    return hint
+
+
+def flag(value: object) -> str:
+    """What a word that YAML 1.1 took for a flag meant."""
+    meant = _FLAGS.get(str(value).lower()) if isinstance(value, str) or value in (0, 1) else None
+    return f"write {meant}" if meant else ""
+
+
+def text(value: object) -> str:
+    """A number or a flag in quotes is text."""
+    return f'in quotes it is text: "{describe(value)}"' if isinstance(value, int) else ""
+
+
+def key(value: object) -> str:
+    """A key or id that reads like the one that was found."""
+    if not isinstance(value, str):
+        return text(value)
+    plain = "".join(c for c in unicodedata.normalize("NFKD", value[:256]) if not unicodedata.combining(c))
+    made = re.sub(r"[^A-Za-z0-9._:-]+", "-", plain).strip("-_.:")[:128]
+    return f"write {made}" if is_key(made) else ""
+
+
+def near(name: str, known: tuple[str, ...]) -> str:
+    """`did you mean "x"?`; a name that is no longer than names are."""
+    return did_you_mean(name, known) if len(name) < 100 else ""
