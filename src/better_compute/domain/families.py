@@ -80,27 +80,27 @@ def family_of(nvml_name: str) -> str | None:
     a guess would bill and authorize wrongly. Node labels (dashes or underscores for spaces), MIG devices and vGPU
     types give the family of the card behind them.
     """
-    return _derive(nvml_name, _lines(0))
+    return _derive(nvml_name)
 
 
-def _derive(name: str, lines: tuple[re.Pattern[str], ...]) -> str | None:
+def _derive(name: str, flags: int = 0) -> str | None:
     if len(name) > _LONGEST_NAME or not name.isascii():
         return None
-    whole = re.sub(_MIG_TAIL + r"\Z", "", name)
-    card = re.sub(_VGPU_TAIL + r"\Z", "", whole)
-    vgpu, *physical = lines
-    if card != whole and (found := vgpu.fullmatch(_spaced(card))):
+    whole = re.sub(rf"{_MIG_TAIL}\Z", "", name, flags=flags)
+    card = re.sub(rf"{_VGPU_TAIL}\Z", "", whole, flags=flags)
+    vgpu, *physical = _lines(flags)
+    if card != whole and (found := vgpu.fullmatch(_spaced(card, flags))):
         return _glue(found)
     for text in (whole, card):
         for line in physical:
-            if found := line.fullmatch(_spaced(text)):
+            if found := line.fullmatch(_spaced(text, flags)):
                 return _glue(found)
     return None
 
 
-def _spaced(name: str) -> str:
+def _spaced(name: str, flags: int) -> str:
     """One blank between words, without the vendor in front: tools double it, and test mocks precede it."""
-    return re.sub(r"\A(?:Mock )?(?:NVIDIA )*", "", re.sub(r"[-_ ]+", " ", name))
+    return re.sub(r"\A(?:Mock )?(?:NVIDIA )*", "", re.sub("[-_ ]+", " ", name), flags=flags)
 
 
 def _glue(found: re.Match[str]) -> str:
@@ -124,7 +124,7 @@ def nearest_family(word: str) -> str | None:
     """The family a person most likely meant by `word`; None where nothing is near, as for an architecture's name."""
     if len(word) > _LONGEST_NAME or not any(c.isdigit() for c in word):
         return None
-    derived = family_of(word) or _derive(word, _lines(re.IGNORECASE))
+    derived = family_of(word) or _derive(word, re.IGNORECASE)
     if derived in KNOWN_FAMILIES:
         return derived
     bare = re.sub(r"[^A-Z0-9]|NVIDIA|GEFORCE|TESLA", "", word.upper())

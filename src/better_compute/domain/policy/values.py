@@ -40,7 +40,7 @@ def cpu_ranges(text: str) -> list[tuple[int, int]] | None:
         ranges.append((first, last))
     merged: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
-        if merged and first <= merged[-1][1] + 1:
+        if merged and first <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
         else:
             merged.append((first, last))

@@ -68,6 +68,7 @@ def test_two_spellings_of_one_policy_are_equal(left: dict[str, Any], right: dict
         ({"note": "keep for launch\n"}, {"note": "keep for launch"}),
         ({"note": "é"}, {"note": "e\u0301"}),
         ({"note": "\ud83d\ude00"}, {"note": "\U0001f600"}),
+        ({"note": "\ud800"}, {"note": "\ud801"}),
         ({"singleTenant": False}, {}),
         ({"note": 2**53}, {"note": 2**53 + 1}),
         ({"note": 10**22}, {"note": 10**22 + 1}),
