@@ -26,7 +26,7 @@ _VERBS = {
 _PREPOSITIONS = {"offer": "to", "setQuota": "of", "unoffer": "from"}
 _ALONE = 2
 """So many equal operations still stand by themselves."""
-_ON_ONE_LINE = 76
+_ON_ONE_LINE = 64
 _INDENT = " " * 13
 
 
@@ -39,7 +39,7 @@ class Row:
     whom: str
     details: tuple[str, ...]
     effects: tuple[str, ...]
-    reason: str
+    reason: tuple[str, str]
     severity: str
 
 
@@ -61,7 +61,7 @@ def row(operation: Operation, style: Style) -> Row:
         whom=whom(operation),
         details=tuple(_details(operation, style)),
         effects=tuple(escape(effect) for effect in operation["effects"]),
-        reason=escape(operation["reason"]["sentence"]),
+        reason=(escape(operation["reason"]["code"]), escape(operation["reason"]["sentence"])),
         severity=operation["severity"],
     )
 
@@ -96,20 +96,27 @@ def _subject(r: Row, part: Sequence[Operation]) -> str:
 
 def _lines(r: Row, part: Sequence[Operation], column: int, style: Style) -> Iterator[str]:
     colour = {"+": style.green, "~": style.yellow, "-": style.red}[r.symbol]
+    takes_away = r.severity in ("irreversible", "withdraws")
     inline = ", ".join(r.details)
     fits = len(inline) <= _ON_ONE_LINE
-    head = f"{r.verb:<9} {_subject(r, part):<{column}}"
-    yield f"  {colour(r.symbol + ' ' + (head if fits else head.rstrip()))}{'  ' + inline if fits else ''}".rstrip()
+    subject = f"{_subject(r, part):<{column}}" if fits else _subject(r, part)
+    where = style.dim(f"({r.reason[0]}, {_places(part)})")
+    yield f"  {colour(f'{r.symbol} {r.verb:<9} {subject}')}  {inline + '  ' if fits else ''}{where}"
     if not fits:
         yield from (f"{_INDENT}{detail}" for detail in r.details)
-    alarm = style.red if r.severity in ("irreversible", "withdraws") else style.yellow
+    alarm = style.red if takes_away else style.yellow
     yield from (f"{_INDENT}{alarm('! ' + effect)}" for effect in r.effects)
-    where = f" ({place(part[0]['source'])}{f' and {len(part) - 1:,} more' if len(part) > 1 else ''})"
-    yield f"{_INDENT}{style.dim(r.reason + where)}"
+    if takes_away or style.verbose:
+        yield f"{_INDENT}{style.dim('because ' + r.reason[1])}"
     # What takes something away is never hidden behind a number.
-    if len(part) > 1 and (style.verbose or r.severity in ("irreversible", "withdraws")):
+    if len(part) > 1 and (takes_away or style.verbose):
         names = width([name(one) for one in part])
         yield from (f"{_INDENT}  {name(one):<{names}}  {style.dim(place(one['source']))}" for one in part)
+
+
+def _places(part: Sequence[Operation]) -> str:
+    more = f" and {len(part) - 1:,} more" if len(part) > 1 else ""
+    return place(part[0]["source"]) + more
 
 
 def _details(operation: Operation, style: Style) -> Iterator[str]:

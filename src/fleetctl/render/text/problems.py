@@ -19,14 +19,15 @@ def place(source: Source) -> str:
 
 
 def lines(problem: Problem, style: Style) -> Iterator[str]:
-    """`file:line:column: path: message [rule]`, then its hint; without a place its code comes first."""
-    source, severity = problem["source"], problem["severity"]
-    where = f"{place(source)}:{source['column']}" if source else escape(problem["code"])
-    colour = style.red if severity == "error" else style.yellow
-    said = "" if severity == "error" else f"{severity}: "
-    path = f"{escape(problem['path'])}: " if problem["path"] else ""
-    rule = style.dim(f" [{escape(problem['rule'])}]") if problem["rule"] and source else ""
-    yield f"{colour(f'{where}: {said}')}{path}{escape(problem['message'])}{rule}"
+    """`file:line:column: path: message [rule]`, then its hint. Without a place an error's code comes first; what is no
+    error says so."""
+    is_error = problem["severity"] == "error"
+    source, message, path = problem["source"], escape(problem["message"]), escape(problem["path"])
+    where = f"{place(source)}:{source['column']}: " if source else f"{escape(problem['code'])}: " if is_error else ""
+    head = (style.red if is_error else style.yellow)(where + ("" if is_error else f"{problem['severity']}: "))
+    field = f"{path}: " if path and not message.startswith(path) else ""
+    rule = style.dim(f" [{escape(problem['rule'])}]") if problem["rule"] else ""
+    yield f"{head}{field}{message}{rule}"
     if problem["hint"]:
         yield f"  Hint: {escape(problem['hint'])}"
 

@@ -45,7 +45,7 @@ def quota(rows: Mapping[str, Any], atom: str | None) -> str:
 def change(it: Change, *, whole: bool = False) -> str:
     """`path before -> after`. Long values are cut, but not where they differ, unless `whole`."""
     before, after = sides(it, whole=whole)
-    mark = " (changes)" if it.get("sensitive") else ""
+    mark = " (changed)" if it.get("sensitive") else ""
     return f"{escape(it['path'])} {before} -> {after}{mark}"
 
 

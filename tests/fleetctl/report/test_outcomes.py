@@ -1,0 +1,99 @@
+"""Reports of an apply and of drift, and the small ones."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from better_compute.domain.ids import DERIVATION
+from better_compute.domain.policy.secrets import SENSITIVE
+from better_compute.domain.problems import VERSION_CONFLICT, Problem, Source
+from fleetctl.diff import ABSENT, Change
+from fleetctl.drift import Drifted
+from fleetctl.journal import Outcome, Status
+from fleetctl.plan import Plan
+from fleetctl.report import of_apply, of_drift, of_id, of_problems, of_validate
+from tests.builders import NOW
+from tests.fleetctl.report.world import World, a_header, wished
+
+ENTRIES = """\
+  - {idempotencyKey: fra1-a, offers: [{toTenantId: acme, quota: {gpu: 8}}, {toTenantId: globex, quota: {gpu: 8}}]}
+  - {idempotencyKey: fra1-b, offers: []}
+"""
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return World().plan(ENTRIES)
+
+
+def test_an_apply_tells_the_four_ends_apart(plan: Plan) -> None:
+    first, *rest = plan.operations
+    statuses: tuple[Status, ...] = ("failed", "blocked", "notStarted")
+    conflict = Problem(VERSION_CONFLICT, "", "the pool moved")
+    outcomes = [
+        Outcome(first, "done", "already as wished", attempts=2),
+        *(
+            Outcome(operation, status, problem=conflict if status == "failed" else None, waits_for=(1,))
+            for operation, status in zip(rest, statuses, strict=True)
+        ),
+    ]
+    report = of_apply(plan, outcomes, a_header(), "SIGTERM")
+    assert [len(report[s]) for s in ("done", "failed", "blocked", "notStarted")] == [1, 1, 1, 1]
+    assert report["summary"] == {"operations": 4, "done": 1, "failed": 1, "blocked": 1, "notStarted": 1}
+    assert (report["done"][0]["note"], report["done"][0]["attempts"]) == ("already as wished", 2)
+    assert report["failed"][0]["problem"] is not None
+    assert report["failed"][0]["problem"]["code"] == VERSION_CONFLICT
+    assert report["blocked"][0]["waitsFor"] == [1]
+    assert (report["interrupted"], report["digest"]) == ("SIGTERM", plan.digest)
+
+
+def test_drift_says_since_when_by_whom_and_through_which_change() -> None:
+    drifted = Drifted(
+        kind="changed",
+        pool_id="pool_1",
+        key="fra1-a",
+        to_tenant_id="acme",
+        what="the offer is otherwise",
+        changes=(Change("quota.gpu", 64, ABSENT),),
+        source=Source("fleet.yaml", 8, 5),
+        since=NOW,
+        actor_id="sa_ops",
+        event_type="pool.offered",
+        via={"fleet": "other", "token": "hunter2-example", "reason": "see https://u:pw-example@host/"},
+    )
+    report = of_drift([drifted], a_header(), wished(ENTRIES))
+    (one,) = report["drift"]
+    assert (one["since"], one["actorId"], one["eventType"]) == (NOW, "sa_ops", "pool.offered")
+    assert one["changes"] == [{"path": "quota.gpu", "before": 64}]
+    assert one["via"] == {"fleet": "other", "token": SENSITIVE, "reason": f"see https://{SENSITIVE}@host/"}
+    assert report["summary"] == {"changed": 1, "pending": 0, "removed": 0, "entries": 2, "offers": 2}
+    assert "example" not in json.dumps(one)
+
+
+def test_a_validation_counts_and_an_error_makes_it_invalid() -> None:
+    warning = Problem("INVALID_INPUT", "policy.secret", "a secret", severity="warning")
+    error = Problem("INVALID_INPUT", "pool.class", "no such class")
+    assert of_validate([warning], wished(ENTRIES))["valid"]
+    report = of_validate([warning, error], wished(ENTRIES))
+    assert not report["valid"]
+    assert [p["severity"] for p in report["problems"]] == ["error", "warning"]
+    assert report["summary"] == {"entries": 2, "offers": 2, "errors": 1, "warnings": 1, "unchecked": 0}
+
+
+def test_a_problem_holds_no_user_part_of_a_url() -> None:
+    url = "https://u:pw-example@host/"
+    report = of_problems([Problem("UNAVAILABLE", "", f"no answer from {url}", f"policy.{url}", f"try {url}")])
+    assert "pw-example" not in json.dumps(report)
+
+
+def test_an_id_says_what_it_derives_from() -> None:
+    report = of_id("pool_1", "fra1-a", "root", "sa_fleet")
+    assert report["derivedFrom"] == {
+        "derivation": DERIVATION,
+        "kind": "pool",
+        "tenantId": "root",
+        "caller": "sa_fleet",
+        "key": "fra1-a",
+    }

@@ -1,0 +1,92 @@
+"""The schemas are those of the forms, and every report keeps to its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from better_compute.domain.problems import Problem
+from fleetctl.diff import compare
+from fleetctl.drift import find
+from fleetctl.journal import Outcome
+from fleetctl.report import of_apply, of_drift, of_id, of_validate, schemas
+from tests.fleetctl.report.world import World, a_header, wished
+
+SCHEMAS = Path(__file__).parents[3] / "schemas"
+ENTRIES = """\
+  - {idempotencyKey: fra1-a, policy: {token: new}, offers: [{toTenantId: acme, quota: {gpu: 4}}]}
+  - {idempotencyKey: fra1-old, archived: true}
+  - {idempotencyKey: fra1-new, offers: [{toTenantId: acme, quota: {gpu: 8}}]}
+  - {idempotencyKey: fra1-never, archived: true}
+"""
+
+
+def a_world() -> World:
+    world = World()
+    world.pool("fra1-a", {"acme": {"gpu": 8}, "globex": {"gpu": 8}}, policy={"token": "old"})
+    world.pool("fra1-old", {"acme": {"gpu": 8}})
+    return world
+
+
+def an_apply() -> Any:
+    plan = a_world().plan(ENTRIES)
+    problem = Problem("CONFLICT", "apply.answer", "it is not as wished")
+    statuses = ["done", "failed", "blocked", "notStarted"] * len(plan.operations)
+    outcomes = [
+        Outcome(operation, status, problem=problem if status == "failed" else None)  # type: ignore[arg-type]
+        for operation, status in zip(plan.operations, statuses, strict=False)
+    ]
+    return of_apply(plan, outcomes, a_header(), "SIGINT")
+
+
+def a_drift() -> Any:
+    class Silent:
+        class events:  # noqa: N801
+            @staticmethod
+            def all(**_: Any) -> list[Any]:
+                return []
+
+    desired = wished(ENTRIES)
+    found = find(desired, compare(desired, a_world().pools), Silent())  # type: ignore[arg-type]
+    return of_drift(found, a_header(), desired)
+
+
+REPORTS: dict[str, Callable[[], Any]] = {
+    "plan.v1": lambda: a_world().report(ENTRIES),
+    "report.v1": an_apply,
+    "drift.v1": a_drift,
+    "validation.v1": lambda: of_validate([Problem("INVALID_INPUT", "pool.class", "no")], wished(ENTRIES)),
+    "id.v1": lambda: of_id("pool_1", "fra1-a", "root", "sa_fleet"),
+}
+
+
+@pytest.mark.parametrize("name", schemas.FORMS)
+def test_the_file_is_the_schema_of_the_form(name: str) -> None:
+    hint = "run `python -m fleetctl.report.schemas schemas`"
+    assert (SCHEMAS / f"{name}.json").read_text() == schemas.render(name), hint
+
+
+@pytest.mark.parametrize("name", schemas.FORMS)
+def test_a_schema_is_one_and_says_what_its_parts_are(name: str) -> None:
+    schema = schemas.schema(name)
+    Draft202012Validator.check_schema(schema)
+    assert all(definition["description"] for definition in schema["$defs"].values())
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_keeps_to_its_schema(name: str) -> None:
+    report = json.loads(json.dumps(REPORTS[name]()))
+    assert list(Draft202012Validator(schemas.schema(name)).iter_errors(report)) == []
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_field_too_many_or_too_few_is_found(name: str) -> None:
+    validator = Draft202012Validator(schemas.schema(name))
+    report = REPORTS[name]()
+    assert list(validator.iter_errors({**report, "more": 1}))
+    assert list(validator.iter_errors({field: value for field, value in report.items() if field != "kind"}))
