@@ -14,6 +14,7 @@ from better_compute.api.routes import COMMON, ROUTES
 from better_compute.domain.facts import Site, TenantStatus
 from better_compute.domain.state import QuotaRow
 from better_compute.iam import OwnTenant, Tokens
+from better_compute.service.actions import ACTIONS
 from better_compute.service.core import Service
 from better_compute.service.ports import Account, Credential, Identity, Store, Tenant, Tx
 from better_compute.service.tokens import digest
@@ -44,6 +45,30 @@ ACCOUNTS = {"pa_north": "root", "pa_south": "root", "pa_acme": "acme"}
 
 H100 = {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H100"}
 """The least that pools/create needs."""
+
+BODIES: dict[str, dict[str, Any]] = {operation: {} for operation in ACTIONS} | {
+    "pools/create": {**H100, "siteId": "site_acme"},
+    "pools/get": {"poolId": "x"},
+    "pools/update": {"poolId": "x", "gpuModel": "H200"},
+    "pools/offer": {"poolId": "x", "toTenantId": "globex", "quota": {}},
+    "pools/unoffer": {"poolId": "x", "toTenantId": "globex"},
+    "pools/archive": {"poolId": "x"},
+    "quotas/set": {"poolId": "x", "toTenantId": "globex", "quota": {}},
+    "preflight/check": {"operations": []},
+    "sites/create": {"name": "Amsterdam", "kind": "custom", "region": "eu"},
+    "sites/get": {"siteId": "site_acme"},
+    "providerAccounts/create": {"name": "North"},
+    "nodes/createJoinToken": {"poolId": "x"},
+    "nodes/join": {"poolId": "x", "joinToken": "t", "inventory": {"gpus": []}},
+    "nodes/list": {"poolId": "x"},
+    "nodes/get": {"nodeId": "x"},
+    "tenants/create": {"id": "t"},
+    "tenants/get": {"id": "acme"},
+    "credentials/create": {"identityId": "sa_acme"},
+    "credentials/list": {"identityId": "sa_acme"},
+    "credentials/revoke": {"credentialId": "cred_sa_acme2"},
+}
+"""An input that each operation understands, without the tenant."""
 
 
 @dataclass

@@ -21,7 +21,7 @@ Name = Annotated[str, Meta(pattern=NAME)]
 Number = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 Count = Annotated[int, Meta(ge=0, le=UNLIMITED)]
 Limit = Annotated[Any, Meta(extra_json_schema={"type": "integer", "minimum": 0, "maximum": UNLIMITED})]
-Quota = dict[str, Limit]
+Quota = Annotated[dict[Annotated[str, Meta(max_length=64)], Limit], Meta(max_length=64)]
 Json = dict[str, Any]
 
 

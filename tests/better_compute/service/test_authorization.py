@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from better_compute.service.actions import ACTIONS, ADMIN, NONE
-from tests.better_compute.plane import H100, Plane
+from tests.better_compute.plane import BODIES, Plane
 
-INVENTORY: dict[str, Any] = {"gpus": []}
-BODIES: dict[str, dict[str, Any]] = {
-    "pools/create": {**H100, "siteId": "site_acme"},
-    "pools/get": {"poolId": "x"},
-    "pools/update": {"poolId": "x", "gpuModel": "H200"},
-    "pools/offer": {"poolId": "x", "toTenantId": "globex", "quota": {}},
-    "pools/unoffer": {"poolId": "x", "toTenantId": "globex"},
-    "pools/archive": {"poolId": "x"},
-    "quotas/set": {"poolId": "x", "toTenantId": "globex", "quota": {}},
-    "preflight/check": {"operations": []},
-    "sites/create": {"name": "Amsterdam", "kind": "custom", "region": "eu"},
-    "sites/get": {"siteId": "site_acme"},
-    "providerAccounts/create": {"name": "North"},
-    "nodes/createJoinToken": {"poolId": "x"},
-    "nodes/join": {"poolId": "x", "joinToken": "t", "inventory": INVENTORY},
-    "nodes/list": {"poolId": "x"},
-    "nodes/get": {"nodeId": "x"},
-    "tenants/create": {"id": "t"},
-    "tenants/get": {"id": "acme"},
-    "credentials/create": {"identityId": "sa_acme"},
-    "credentials/list": {"identityId": "sa_acme"},
-    "credentials/revoke": {"credentialId": "cred_sa_acme2"},
-}
 DENIED = "this identity has no such right as this tenant"
 
 
 @pytest.mark.parametrize("operation", ACTIONS)
 def test_root_may_act_as_any_tenant_and_others_as_themselves_alone(plane: Plane, operation: str) -> None:
-    body = {"tenantId": "acme", **BODIES.get(operation, {})}
+    body = {"tenantId": "acme", **BODIES[operation]}
     action = ACTIONS[operation]
     answers = {who: plane.ask(who, operation, body) for who in ("sa_fleet", "sa_acme", "sa_globex", "sa_eu")}
     denied = {who for who, a in answers.items() if a.code == "ACCESS_DENIED" and a.error["message"] == DENIED}
@@ -47,7 +22,7 @@ def test_root_may_act_as_any_tenant_and_others_as_themselves_alone(plane: Plane,
 
 @pytest.mark.parametrize("operation", ACTIONS)
 def test_every_operation_needs_a_token(plane: Plane, operation: str) -> None:
-    answer = plane.ask("nobody", operation, BODIES.get(operation, {}))
+    answer = plane.ask("nobody", operation, BODIES[operation])
     assert (answer.raw.status, answer.code) == (401, "UNAUTHENTICATED")
     assert answer.raw.headers["www-authenticate"] == "Bearer"
 
