@@ -11,6 +11,7 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.ids import derive
@@ -29,6 +30,12 @@ log = logging.getLogger(__name__)
 
 ACTOR = Caller(identity_id="world", tenant_id=ROOT)
 """Who lets them in, as their events say."""
+
+Notes = Mapping[str, Mapping[str, Any]]
+"""Groups as they are noted, by their kind."""
+
+Joins = Mapping[str, list[str]]
+"""Pool -> the kinds of groups that are to join it."""
 
 _PAGE = 1000
 
@@ -86,22 +93,21 @@ def declare(tx: Tx, entries: Iterable[MachineEntry]) -> int:
         # Entries that are alike in all but their count are one group, in whatever order they stand.
         stated[kind] = replace(group, count=group.count + (stated[kind].count if kind in stated else 0))
     noted = _noted(tx)
-    more = {kind: group for kind, group in stated.items() if kind not in noted or noted[kind].count < group.count}
+    more = {kind: group for kind, group in stated.items() if noted.get(kind, {}).get("count", 0) < group.count}
     if more:
-        _note(tx, noted | more)
+        _note(tx, {**noted, **{kind: asdict(group) for kind, group in more.items()}})
     return len(more)
 
 
 def join_created(service: Service, pool_id: str) -> None:
     """Let in the machines that waited for a pool that was just made."""
 
-    def awaited(tx: Tx) -> bool:
+    def found(tx: Tx) -> Joins:
         waiting = _waiting(tx)
-        pool = tx.pool_state(pool_id, []).pool if waiting else None
-        return pool is not None and any(group.takes(pool) for group in waiting.values())
+        key = _key(tx.pool_state(pool_id, []).pool) if waiting else None
+        return _found(tx, {kind: group for kind, group in waiting.items() if group["pool"] == key})
 
-    if service.store.view(awaited):
-        _join(service, pool_id)
+    _join_found(service, service.store.view(found))
 
 
 def join_all(service: Service) -> None:
@@ -109,49 +115,60 @@ def join_all(service: Service) -> None:
 
     Where the keys of several pools fit a group it waits for a file that tells them apart.
     """
-    for pool_id in service.store.view(_found):
-        _join(service, pool_id)
+    _join_found(service, service.store.view(lambda tx: _found(tx, _waiting(tx))))
 
 
-def _join(service: Service, pool_id: str) -> None:
-    def work(tx: Tx) -> list[str]:
-        # The note is locked before the pool, in every process.
-        noted = _noted(tx)
-        state = tx.pool_state(pool_id, [])
-        refusals = []
-        for kind, group in noted.items():
-            if group.joined is not None or state.pool is None or not group.takes(state.pool):
-                continue
-            try:
-                for machine in group.machines(state.pool):
-                    if tx.node(str(machine.id)) is None:
-                        admit(service, tx, ACTOR, state, state.pool, machine)
-                noted[kind] = replace(group, joined=pool_id)
-            except ComputeError as error:
-                refusals.append(f"machines of the world do not join the pool {group.pool}: {error}")
-        _note(tx, noted)
-        return refusals
-
-    for refusal in service.store.transact(work):
-        log.warning("%s", refusal)
+def _join_found(service: Service, joins: Joins) -> None:
+    for pool_id, kinds in joins.items():
+        for refusal in service.store.transact(partial(_join, service, pool_id, kinds)):
+            log.warning("%s", refusal)
 
 
-def _found(tx: Tx) -> list[str]:
-    """The pools that groups wait for and that are there, where a group fits only one."""
-    waiting = list(_waiting(tx).values())
+def _join(service: Service, pool_id: str, kinds: list[str], tx: Tx) -> list[str]:
+    """Let groups into their pool; why some may not."""
+    # The note is locked before the pool, in every process.
+    noted = _noted(tx)
+    state = tx.pool_state(pool_id, [])
+    refusals = []
+    for kind in kinds:
+        group = Group(**noted[kind])
+        if group.joined is not None or state.pool is None or not group.takes(state.pool):
+            continue
+        try:
+            for machine in group.machines(state.pool):
+                if tx.node(str(machine.id)) is None:
+                    admit(service, tx, ACTOR, state, state.pool, machine)
+            noted[kind] = asdict(replace(group, joined=pool_id))
+        except ComputeError as error:
+            refusals.append(f"machines of the world do not join the pool {group.pool}: {error}")
+    _note(tx, noted)
+    return refusals
+
+
+def _found(tx: Tx, waiting: Notes) -> Joins:
+    """The pools that are there for groups that wait, where a group fits only one."""
     if not waiting:
-        return []
+        return {}
+    keys = {group["pool"] for group in waiting.values()}
     identities = list(_identities(tx))
     pools: list[Pool] = []
     for tenant in _tenants(tx):
         # Identities of root may act as every tenant, others as their own.
         callers = [i.id for i in identities if i.tenant_id in (ROOT, tenant.id)]
-        ids = [derive("pool", tenant.id, caller, group.pool) for group in waiting for caller in callers]
+        ids = [derive("pool", tenant.id, caller, key) for key in keys for caller in callers]
         for start in range(0, len(ids), _PAGE):
             query = PoolQuery(tenant_id=tenant.id, limit=_PAGE, ids=ids[start : start + _PAGE], owned=True)
             pools += [state.pool for state in tx.pool_states(query) if state.pool]
-    fits = [[pool.id for pool in pools if group.takes(pool)] for group in waiting]
-    return sorted({found[0] for found in fits if len(found) == 1})
+    joins: dict[str, list[str]] = {}
+    for kind, noted in waiting.items():
+        fits = [pool.id for pool in pools if Group(**noted).takes(pool)]
+        if len(fits) == 1:
+            joins.setdefault(fits[0], []).append(kind)
+    return joins
+
+
+def _key(pool: Pool | None) -> str | None:
+    return None if pool is None else pool.idempotency_key
 
 
 def _tenants(tx: Tx) -> Iterator[Tenant]:
@@ -168,14 +185,13 @@ def _identities(tx: Tx) -> Iterator[Identity]:
         after = page[-1].id
 
 
-def _noted(tx: Tx) -> dict[str, Group]:
-    groups = [Group(**group) for group in tx.world_machines().get("groups", [])]
-    return {group.kind(): group for group in groups}
+def _noted(tx: Tx) -> dict[str, dict[str, Any]]:
+    return dict(tx.world_machines().get("groups", {}))
 
 
-def _waiting(tx: Tx) -> dict[str, Group]:
-    return {kind: group for kind, group in _noted(tx).items() if group.joined is None}
+def _waiting(tx: Tx) -> Notes:
+    return {kind: group for kind, group in _noted(tx).items() if group["joined"] is None}
 
 
-def _note(tx: Tx, groups: Mapping[str, Group]) -> None:
-    tx.put_world_machines({"groups": [asdict(group) for group in groups.values()]})
+def _note(tx: Tx, groups: Notes) -> None:
+    tx.put_world_machines({"groups": groups})

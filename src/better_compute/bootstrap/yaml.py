@@ -14,10 +14,10 @@ from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem,
 
 LARGEST = 16 * 1024 * 1024
 DEEPEST = 32
-MOST = 1_000_000
+MOST = 200_000
 """Values of one file, those that aliases repeat included."""
 
-Path_ = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 """Keys and positions that lead to a value."""
 
 _INT = re.compile(r"-?(0|[1-9][0-9]{0,17})")
@@ -28,6 +28,8 @@ _WORDS: dict[str, Any] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _CORE = "tag:yaml.org,2002:"
+_KINDS = frozenset(_CORE + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp"))
+"""What values are without a tag of their own."""
 
 
 @dataclass(slots=True)
@@ -36,10 +38,10 @@ class Document:
 
     file: str
     value: Any = None
-    places: dict[Path_, Source] = field(default_factory=dict)
-    keys: dict[Path_, Source] = field(default_factory=dict)
+    places: dict[Place, Source] = field(default_factory=dict)
+    keys: dict[Place, Source] = field(default_factory=dict)
 
-    def source(self, path: Path_) -> Source:
+    def source(self, path: Place) -> Source:
         """The place of the value, or of the nearest one around it that is there."""
         while path and path not in self.places:
             path = path[:-1]
@@ -109,21 +111,21 @@ class _Reader:
     document: Document
     count: int = 0
 
-    def value(self, node: Any, path: Path_, depth: int) -> Any:
+    def value(self, node: Any, path: Place, depth: int) -> Any:
         place = self._place(node)
         self.document.places[path] = place
         self.count += 1
         if depth > DEEPEST or self.count > MOST:
             refuse(place, f"nested deeper than {DEEPEST}" if depth > DEEPEST else f"more than {MOST} values")
-        if not node.tag.startswith(_CORE):
-            refuse(place, f"tags are not read: {node.tag}", "write the plain value")
+        if node.tag not in _KINDS:
+            self._refuse_tag(node, place)
         if node.id == "mapping":
             return self._mapping(node, path, depth)
         if node.id == "sequence":
             return [self.value(child, (*path, i), depth + 1) for i, child in enumerate(node.value)]
         return self._scalar(node, place)
 
-    def _mapping(self, node: Any, path: Path_, depth: int) -> dict[str, Any]:
+    def _mapping(self, node: Any, path: Place, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key_node, child in node.value:
             place = self._place(key_node)
@@ -140,13 +142,17 @@ class _Reader:
         text: str = node.value
         if node.style not in (None, ""):
             return text
-        if text in _WORDS:
-            return _WORDS[text]
-        if _INT.fullmatch(text):
-            return int(text)
+        value = _WORDS[text] if text in _WORDS else int(text) if _INT.fullmatch(text) else text
+        if value is not text:
+            if node.tag == _CORE + "str":
+                self._refuse_tag(node, place)
+            return value
         if _ZEROS.fullmatch(text):
             refuse(place, f"{text} has a leading zero", "quote it, or leave the zeros out")
         return text
+
+    def _refuse_tag(self, node: Any, place: Source) -> NoReturn:
+        refuse(place, f"tags are not read: {node.tag.replace(_CORE, '!!')}", "write the plain value, or quote it")
 
     def _place(self, node: Any) -> Source:
         return Source(self.document.file, node.start_mark.line + 1, node.start_mark.column + 1)

@@ -1,0 +1,56 @@
+"""Embedded control planes with worlds."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from better_compute.bootstrap import SYSTEM, Connection, Embedded, connect
+from better_compute.bootstrap.plane import ControlPlane, open_plane
+
+Connect = Callable[..., Connection]
+
+WORLD = """\
+    instance: test
+    tenants: [{id: acme}, {id: globex}]
+    sites:
+      - {id: site_fra1, tenantId: root, kind: shared, region: eu-central}
+      - {id: site_acme, tenantId: acme, kind: custom, region: eu-west}
+    identities: [{id: sa_fleet, tenantId: root}, {id: sa_acme, tenantId: acme}]
+    """
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str], Path]:
+    """Writes a world file: that of every test here, and what a test adds to it."""
+
+    def make(more: str = "", base: str = WORLD) -> Path:
+        path = tmp_path / "world.yaml"
+        path.write_text(dedent(base) + dedent(more))
+        return path
+
+    return make
+
+
+@pytest.fixture
+def embedded(tmp_path: Path) -> Iterator[Connect]:
+    """Opens the control plane of this test as often as it likes."""
+    opened: list[Connection] = []
+
+    def make(world: Path | None = None, *, caller: str = "sa_fleet", tenant_id: str = "root") -> Connection:
+        server = Embedded(str(tmp_path / "deep" / "plane.db"), world)
+        connection = connect(server, tenant_id=tenant_id, caller=caller)
+        opened.append(connection)
+        return connection
+
+    yield make
+    for connection in opened:
+        connection.close()
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Iterator[ControlPlane]:
+    plane = open_plane(str(tmp_path / "plane.db"), SYSTEM)
+    yield plane
+    plane.close()

@@ -1,0 +1,133 @@
+"""A world file is read strictly: every mistake has its line."""
+
+from pathlib import Path
+
+import pytest
+
+from better_compute.bootstrap import yaml
+from better_compute.bootstrap.world_file import read_world
+from better_compute.domain.problems import ComputeError, Problem
+
+GOOD = """\
+instance: quickstart
+tenants:
+  - {id: emea, parentId: acme}   # its parent comes later
+  - {id: acme}
+sites: [{id: site_fra1, tenantId: root, kind: shared, region: eu-central}]
+identities: [{id: sa_fleet, tenantId: root, kind: service}, {id: "no", tenantId: acme}]
+providerAccounts: [{id: pa_north, tenantId: root}]
+machines:
+  - {pool: k, count: 2, gpus: {name: NVIDIA H100 80GB HBM3, count: 8}, vcpu: 192, memoryGiB: 2048, diskGiB: 7000}
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    return tmp_path / "world.yaml"
+
+
+def problems(world: Path, text: str | bytes) -> list[Problem]:
+    world.write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(ComputeError) as caught:
+        read_world(world)
+    for problem in caught.value.problems:
+        assert problem.source is not None
+        assert problem.source.file == str(world)
+    return list(caught.value.problems)
+
+
+def told(world: Path, text: str | bytes) -> list[str]:
+    """Each problem as `line:column path: message; hint`."""
+    return [
+        f"{p.source.line}:{p.source.column} {p.path}: {p.message}; {p.hint}"
+        for p in problems(world, text)
+        if p.source is not None
+    ]
+
+
+def test_all_of_it_is_read(world: Path) -> None:
+    world.write_text(GOOD)
+    content = read_world(world).content
+    assert content.instance == "quickstart"
+    assert [(t.id, t.parent_id) for t in content.tenants] == [("emea", "acme"), ("acme", "root")]
+    assert [(i.id, i.kind) for i in content.identities] == [("sa_fleet", "service"), ("no", "service")]
+    assert content.machines[0].inventory().gpus == ("NVIDIA H100 80GB HBM3",) * 8
+    assert content.machines[0].inventory().memory_gib == 2048
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "{}", "---\n"])
+def test_an_empty_file_is_an_empty_world(world: Path, text: str) -> None:
+    world.write_text(text)
+    assert read_world(world).content.tenants == []
+
+
+def test_a_bom_windows_line_ends_and_aliases_are_read(world: Path) -> None:
+    world.write_bytes(b"\xef\xbb\xbfx: &r root\r\n".replace(b"x: &r root\r\n", b"") + b"tenants:\r\n- {id: no}\r\n")
+    assert read_world(world).content.tenants[0].id == "no"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "tenants: [{id: acme, parent: root}]",
+            "1:22 tenants[0].parent: unknown field; there are id, parentId; did you",
+        ),
+        ("tenant: []", "1:1 tenant: unknown field; there are instance, tenants, sites, identities"),
+        ("machines:\n- pool: k\n  memoryGb: 3", "3:3 machines[0].memoryGb: unknown field"),
+        ("machines:\n- pool: k\n  gpus: {nam: x, name: y}", "3:10 machines[0].gpus.nam: unknown field"),
+        ("tenants:", "1:9 tenants: a list without a value; write [] or leave it out"),
+        ("sites: [{id: s}]", "1:9 sites[0].tenantId: tenantId is missing; "),
+        ("sites: [{id: s, tenantId: root, kind: Shared, region: e}]", "one of shared, dedicated, custom; did you mean"),
+        ("tenants: [{id: a b}]", "1:16 tenants[0].id: an id is 1 to 128 ASCII letters"),
+        ("tenants: [{id: 7}]", "1:16 tenants[0].id: this should be a valid string"),
+        ("machines: [{pool: k, count: 0}]", "1:29 machines[0].count: this should be greater than or equal to 1"),
+        ("machines: [{pool: k, count: 010}]", "1:29 : 010 has a leading zero; quote it, or leave the zeros out"),
+        ("machines: [{pool: k, count: 1e3}]", "machines[0].count: this should be a valid integer"),
+        ("machines: [{pool: k, vcpu: yes}]", "machines[0].vcpu: this should be a valid integer"),
+        ("machines: [{pool: k, count: 10001}]", "machines[0].count: this should be less than or equal to 10000"),
+        ("machines: [{pool: k, attributes: {a: [1]}}]", "machines[0].attributes.a"),
+        ("tenants: acme", "1:10 tenants: this should be a valid list; "),
+        ("- tenants", "1:1 : this should be a mapping; "),
+        ("tenants: [{id: a}, {id: b}, {id: a}]", "1:34 tenants[2].id: a stands twice: first in line 1; "),
+        ("tenants: [{id: a, id: b}]", "1:19 : the key 'id' stands twice: first in line 1; "),
+        ("tenants: [{id: root}]", "1:16 tenants[0].id: root always exists and has no parent; leave it out"),
+        (
+            "tenants: [{id: a, parentId: b}, {id: b, parentId: a}]",
+            "tenants[0].parentId: a tenant above itself: a > b > a",
+        ),
+        ("tenants: [{id: a, parentId: a}]", "1:29 tenants[0].parentId: a tenant above itself: a > a; "),
+        ("sites: [{id: s, tenantId: acme, kind: shared, region: e}]", "a site of acme is custom"),
+        ("sites: [{id: s, tenantId: root, kind: custom, region: e}]", "a site of root is shared or dedicated"),
+        ("tenants: [", "did not find expected"),
+        ("tenants: []\n\tsites: []", "2:1 : found character that cannot start any token"),
+        ("a: 1\n---\nb: 2", "2:1 : but found another document; only one document is read"),
+        ("tenants: !!python/object:os.system []", "1:10 : tags are not read: !!python/object:os.system; "),
+        ("instance: !!str 3", "1:11 : tags are not read: !!str; write the plain value, or quote it"),
+        ("tenants: !x []", "1:10 : tags are not read: !x; write the plain value, or quote it"),
+        ("? [a]\n: 1", "1:3 : a key is a string; put it in quotes"),
+        ("1: 2", "1:1 : a key is a string; put it in quotes"),
+        ("x: *nope", "1:4 : found undefined alias"),
+        (b"tenants: [{id: \xff}]", "1:16 : this byte is not UTF-8"),
+        ("instance: a\u200bb\n\x07", "2:1 : a control character is not allowed here"),
+        ("[" * 40 + "]" * 40, "nested deeper than 32"),
+    ],
+)
+def test_a_mistake_has_its_place_and_what_would_be_right(world: Path, text: str | bytes, says: str) -> None:
+    assert says in told(world, text)[0]
+
+
+def test_all_mistakes_are_told_at_once(world: Path) -> None:
+    assert len(told(world, "tenants: [{id: 'a b'}, {idd: c}]\nsites: 3\n")) == 4
+
+
+def test_aliases_that_explode_are_refused(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml, "MOST", 5000)
+    rows = [f"x{n}: &x{n} [{', '.join([f'*x{n - 1}'] * 10)}]" for n in range(1, 10)]
+    assert "more than 5000 values" in told(world, "\n".join(["x0: &x0 [a]", *rows]))[0]
+
+
+def test_a_file_that_is_not_there_is_named(world: Path) -> None:
+    with pytest.raises(ComputeError, match="cannot be read: No such file") as caught:
+        read_world(world)
+    assert str(caught.value.problems[0].source).startswith(str(world))
