@@ -8,6 +8,7 @@ import click
 
 from fleetctl.cli import options, streams
 from fleetctl.cli.options import Common
+from fleetctl.render.escape import escape
 
 
 @click.command(
@@ -27,4 +28,6 @@ def command(common: Common, out: Path | None, expires: str | None, detailed: boo
     from fleetctl import flow
 
     finished = flow.plan(common.request(), out=out, expires=expires, detailed=detailed)
+    if out is not None:
+        streams.say(f"The plan is in {escape(str(out))}\n")
     return streams.finish(finished, common.format, verbose=common.verbose)

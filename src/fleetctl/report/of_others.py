@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from better_compute.domain.ids import DERIVATION
 from better_compute.domain.policy.secrets import mask_text
 from better_compute.domain.problems import Problem
-from fleetctl.desired import Desired
+from fleetctl.desired import Desired, Embedded
 from fleetctl.report import forms, parts
 from fleetctl.report.parts import FORMAT_VERSION
 
@@ -57,7 +57,7 @@ def of_id(pool_id: str, key: str, tenant_id: str, caller: str) -> forms.IdReport
 def of_whoami(client: Client, desired: Desired, url: str, *, overridden: bool, now: int) -> forms.WhoamiReport:
     """Asks the server at `url` who it is and whom it sees; `now` is this machine's clock. Raises ComputeError."""
     info, me = client.system.info(), client.identities.whoami()
-    pinned = desired.server if isinstance(desired.server, str) else None
+    pinned = "embedded" if isinstance(desired.server, Embedded) else desired.server
     return {
         "formatVersion": FORMAT_VERSION,
         "kind": "whoami",

@@ -19,10 +19,10 @@ _ROWS = 20
 _SUMS = {
     "archive": ("to archive", "to archive"),
     "unoffer": ("to withdraw", "to withdraw"),
-    "update": ("to update", "to update"),
-    "setQuota": ("owner quota", "owner quotas"),
-    "offer": ("offer", "offers"),
     "create": ("to create", "to create"),
+    "update": ("to update", "to update"),
+    "offer": ("offer", "offers"),
+    "setQuota": ("owner quota", "owner quotas"),
 }
 
 

@@ -13,7 +13,7 @@ from fleetctl.render.text.style import Style, count
 if TYPE_CHECKING:
     from fleetctl.report.forms import ErrorReport, IdReport, ValidationReport, WhoamiReport
 
-_NOTED_OFFSET_MS = 2000
+_IN_STEP_MS, _NOTED_OFFSET_MS = 100, 2000
 
 
 def validation(report: ValidationReport, style: Style) -> Iterator[str]:
@@ -62,6 +62,7 @@ def _rights(missing: Sequence[str], style: Style) -> str:
 
 
 def _offset(ms: int, style: Style) -> str:
-    direction = "ahead of" if ms > 0 else "behind"
-    text = f"the server's is {abs(ms) / 1000:.1f} s {direction} this machine's"
+    if abs(ms) < _IN_STEP_MS:
+        return "in step with the server's"
+    text = f"the server's is {abs(ms) / 1000:.1f} s {'ahead of' if ms > 0 else 'behind'} this machine's"
     return style.yellow(text) if abs(ms) >= _NOTED_OFFSET_MS else text

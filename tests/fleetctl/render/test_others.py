@@ -1,0 +1,165 @@
+"""Applies, drift, validation and errors on a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from better_compute.domain.policy.secrets import SENSITIVE
+from fleetctl.render import text
+from fleetctl.report.forms import ApplyReport, Drifted, DriftReport, ErrorReport, Outcome, Problem, WhoamiReport
+from tests.builders import NOW
+
+SOURCE = {"file": "fleet.yaml", "line": 8, "column": 5}
+SERVER = {"url": "https://compute.example.com", "instanceId": "inst_1", "derivation": "d", "overridden": False}
+HEAD: dict[str, Any] = {
+    "formatVersion": 1,
+    "fleet": "platform",
+    "tenantId": "root",
+    "caller": "sa_fleet",
+    "reader": "sa_fleet",
+    "server": SERVER,
+    "createdAt": NOW,
+    "commit": None,
+}
+
+
+def a_problem(**fields: Any) -> Problem:
+    common = {"code": "CONFLICT", "rule": "", "message": "no", "path": "", "hint": "", "severity": "error"}
+    return {**common, "source": None, **fields}  # type: ignore[typeddict-item]
+
+
+def an_outcome(status: str = "done", **fields: Any) -> Outcome:
+    common = {"n": 1, "action": "offer", "poolId": "pool_1", "key": "fra1-a", "toTenantId": "acme", "digest": "d"}
+    rest: dict[str, Any] = {"note": "", "problem": None, "waitsFor": [], "attempts": 1, "source": SOURCE}
+    return {**common, **rest, "status": status, **fields}  # type: ignore[typeddict-item]
+
+
+def an_apply(*outcomes: Outcome, interrupted: str | None = None) -> ApplyReport:
+    lists = {s: [o for o in outcomes if o["status"] == s] for s in ("done", "failed", "blocked", "notStarted")}
+    summary = {"operations": len(outcomes), **{s: len(found) for s, found in lists.items()}}
+    rest = {"allow": {}, "reason": None, "interrupted": interrupted, "digest": "abc", "summary": summary}
+    return {**HEAD, "kind": "apply", **rest, **lists}  # type: ignore[typeddict-item]
+
+
+def a_drift(*drifted: Drifted) -> DriftReport:
+    kinds = {kind: sum(one["kind"] == kind for one in drifted) for kind in ("changed", "pending", "removed")}
+    summary = {**kinds, "entries": 4, "offers": 2}
+    return {**HEAD, "kind": "drift", "drift": list(drifted), "summary": summary}  # type: ignore[typeddict-item]
+
+
+def a_drifted(**fields: Any) -> Drifted:
+    common = {"kind": "changed", "poolId": "pool_1", "key": "fra1-a", "toTenantId": "acme", "source": SOURCE}
+    rest = {"what": "the offer is otherwise", "changes": [{"path": "quota.gpu", "before": 64, "after": 32}]}
+    event = {"since": NOW, "actorId": "sa_ops", "eventType": "pool.offered", "via": None}
+    return {**common, **rest, **event, **fields}  # type: ignore[typeddict-item]
+
+
+def lines(report: Any, **how: Any) -> list[str]:
+    return text.render(report, **how).splitlines()
+
+
+class TestApply:
+    def test_all_done_is_one_line_and_the_digest(self) -> None:
+        assert lines(an_apply(an_outcome())) == ["Applied: 1 operation done.", "Digest: abc"]
+
+    def test_nothing_to_do_is_said(self) -> None:
+        assert lines(an_apply())[0] == "Nothing to do: everything is as the files say."
+
+    def test_in_part_says_what_failed_why_where_and_what_to_do(self) -> None:
+        problem = a_problem(code="VERSION_CONFLICT", message="the pool moved", hint="plan again")
+        failed = an_outcome("failed", n=2, problem=problem, attempts=3)
+        blocked = an_outcome("blocked", n=3, action="unoffer", toTenantId="globex", waitsFor=[2])
+        shown = lines(an_apply(an_outcome(), failed, blocked, an_outcome("notStarted", n=4, action="archive")))
+        assert "  offer fra1-a to acme after 3 attempts  fleet.yaml:8" in shown
+        assert "    VERSION_CONFLICT: the pool moved" in shown
+        assert "      Hint: plan again" in shown
+        assert "  withdraw fra1-a from globex (waits for #2)" in shown
+        assert "Applied in part: 1 of 4 operations done, 1 failed, 1 blocked, 1 not started." in shown
+        assert "Run the same command again to go on: what is done is not done twice." in shown
+
+    def test_an_interruption_comes_first(self) -> None:
+        assert lines(an_apply(an_outcome(), interrupted="SIGTERM"))[0].startswith("Interrupted by SIGTERM")
+
+    def test_verbose_lists_what_was_done(self) -> None:
+        report = an_apply(an_outcome(note="already as wished"))
+        assert "  offer fra1-a to acme (already as wished)" in lines(report, verbose=True)
+
+    def test_progress_is_one_line(self) -> None:
+        assert text.progress_line(an_outcome(), 3, 12) == "[ 3/12] done    offer fra1-a to acme"
+        failed = an_outcome("failed", problem=a_problem(message="a\nb"))
+        assert text.progress_line(failed, 12, 12) == "[12/12] failed  offer fra1-a to acme: CONFLICT: a\\nb"
+
+
+class TestDrift:
+    def test_says_what_since_when_by_whom_and_via(self) -> None:
+        via = {"fleet": "other", "commit": "abc", "secret": SENSITIVE, "reason": "a b"}
+        shown = [line.strip() for line in lines(a_drift(a_drifted(via=via)))]
+        start = shown.index("Changed behind the files' back")
+        assert shown[start + 1 : start + 5] == [
+            "fra1-a for acme  the offer is otherwise  fleet.yaml:8",
+            "quota.gpu  live 64, files 32",
+            "since 2026-11-30 00:53:20 UTC by sa_ops (pool.offered)",
+            'via fleet other, commit abc, reason "a b"',
+        ]
+
+    def test_an_event_without_a_change_says_so(self) -> None:
+        assert "    via no change that was named" in lines(a_drift(a_drifted()))
+
+    def test_what_was_changed_comes_before_what_is_only_pending(self) -> None:
+        report = a_drift(a_drifted(kind="pending", since=None), a_drifted(kind="removed", key="fra1-r"), a_drifted())
+        titles = [line for line in lines(report) if line in ("Changed behind the files' back", "Not applied yet")]
+        assert titles == ["Changed behind the files' back", "Not applied yet"]
+        assert lines(report)[-1] == "Drift: 1 changed, 1 removed, 1 pending."
+
+    def test_no_drift_is_one_line(self) -> None:
+        assert lines(a_drift())[-1] == "No drift. 4 pools, 2 offers as the files say."
+
+    def test_a_missing_row_is_not_zero(self) -> None:
+        missing = a_drifted(changes=[{"path": "quota.gpu", "after": 0}])
+        assert "    quota.gpu  live no row (grants 0), files 0" in lines(a_drift(missing))
+
+    @pytest.mark.parametrize("time", [10**30, -(10**17)])
+    def test_a_time_that_no_calendar_holds_is_a_number(self, time: int) -> None:
+        assert f"    since {time} ms by sa_ops (pool.offered)" in lines(a_drift(a_drifted(since=time)))
+
+
+class TestProblems:
+    def report(self, *problems: Problem) -> ErrorReport:
+        return {"formatVersion": 1, "kind": "error", "problems": list(problems)}
+
+    def test_a_place_comes_first(self) -> None:
+        problem = a_problem(
+            source=SOURCE, path="pools[0].class", message="no such class", hint="write infra", rule="pool.class"
+        )
+        assert lines(self.report(problem)) == [
+            "fleet.yaml:8:5: pools[0].class: no such class [pool.class]",
+            "  Hint: write infra",
+        ]
+
+    def test_without_a_place_the_code_does(self) -> None:
+        assert lines(self.report(a_problem(code="UNAVAILABLE", message="no answer"))) == ["UNAVAILABLE: no answer"]
+
+    def test_what_is_no_error_says_so(self) -> None:
+        assert lines(self.report(a_problem(severity="warning", source=SOURCE))) == ["fleet.yaml:8:5: warning: no"]
+
+
+def test_whoami_says_what_is_missing_and_whose_token_apply_needs() -> None:
+    report: WhoamiReport = {
+        "formatVersion": 1,
+        "kind": "whoami",
+        "server": SERVER,  # type: ignore[typeddict-item]
+        "identity": {"id": "sa_ci", "tenantId": "root"},
+        "pins": {"server": None, "tenantId": "root", "caller": "sa_fleet"},
+        "missing": {"plan": ["compute:sites:read"], "apply": ["compute:pools:create"]},
+        "clockOffsetMs": -5000,
+    }
+    assert [line.split(maxsplit=1) for line in lines(report)] == [
+        ["identity", "sa_ci of tenant root"],
+        ["server", "https://compute.example.com (instance inst_1)"],
+        ["pins", "server (none), tenant root, caller sa_fleet"],
+        ["plan", "missing compute:sites:read"],
+        ["apply", "needs the token of sa_fleet"],
+        ["clock", "the server's is 5.0 s behind this machine's"],
+    ]

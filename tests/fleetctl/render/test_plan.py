@@ -1,0 +1,264 @@
+"""A plan on a terminal says the dangerous thing first, and each thing once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from better_compute.domain.atoms import UNLIMITED
+from fleetctl.guards import Override
+from fleetctl.render import json_, text
+from fleetctl.report import PlanReport, write_plan
+from tests.fleetctl.report.world import World
+
+
+def lines(report: PlanReport, **how: Any) -> list[str]:
+    return text.render(report, **how).splitlines()
+
+
+def line_with(report: PlanReport, part: str, **how: Any) -> str:
+    found = [line for line in lines(report, **how) if part in line]
+    assert len(found) == 1, found
+    return found[0]
+
+
+@pytest.fixture
+def report() -> PlanReport:
+    """One of each operation."""
+    world = World()
+    world.pool("fra1-a", {"acme": {"gpu": 32}, "globex": {"gpu": 16}}, {"acme": 20}, policy={"maxPending": "6h"})
+    world.pool("fra1-old", {"initech": {"gpu": 8}})
+    world.pool("fra1-q")
+    return world.report("""\
+  - idempotencyKey: fra1-new
+    policy: {note: a b}
+    offers: [{toTenantId: acme, quota: {gpu: 8}, priority: 3, includeDescendants: true}]
+  - idempotencyKey: fra1-a
+    policy: {maxPending: 12h}
+    offers: [{toTenantId: acme, quota: {gpu: 16}, priority: 10}]
+  - {idempotencyKey: fra1-q, ownerQuota: {gpu: 4}, offers: []}
+  - {idempotencyKey: fra1-old, archived: true}
+""")
+
+
+class TestOperations:
+    def test_each_stands_on_a_line_with_before_and_after_its_reason_and_its_place(self, report: PlanReport) -> None:
+        shown = [" ".join(line.split()) for line in lines(report)]
+        assert "- archive fra1-old live -> archived (tombstone, fleet.yaml:15)" in shown
+        assert "- withdraw fra1-a from globex gpu 16 -> no offer (unstated, fleet.yaml:13)" in shown
+        assert "~ offer fra1-a to acme quota.gpu 32 -> 16, priority 0 -> 10 (changed, fleet.yaml:13)" in shown
+        assert "~ quota fra1-q of root ownerQuota.gpu unlimited (2147483647) -> 4 (changed, fleet.yaml:14)" in shown
+        assert "~ update fra1-a policy.maxPending 6h -> 12h (changed, fleet.yaml:12)" in shown
+        assert "+ create fra1-new (new, fleet.yaml:8)" in shown
+        assert "+ offer fra1-new to acme gpu 8, priority 3, with descendants (new, fleet.yaml:10)" in shown
+
+    def test_a_new_pool_is_told_whole(self, report: PlanReport) -> None:
+        shown = [line.strip() for line in lines(report)]
+        start = next(n for n, line in enumerate(shown) if line.startswith("+ create"))
+        assert shown[start + 1 : start + 4] == [
+            "H100 exclusive, metal-host at site_fra1, agent bcd",
+            "owner quota gpu unlimited (2147483647)",
+            'policy {"note": "a b"}',
+        ]
+
+    def test_the_dangerous_come_first(self, report: PlanReport) -> None:
+        symbols = [line[2] for line in lines(report) if line[:2] == "  " and line[2:4] in ("- ", "~ ", "+ ")]
+        assert symbols == ["-", "-", "~", "~", "~", "+", "+"]
+
+    def test_effects_stand_below_their_operation(self, report: PlanReport) -> None:
+        shown = [line.strip() for line in lines(report)]
+        archive = next(n for n, line in enumerate(shown) if line.startswith("- archive"))
+        assert shown[archive + 1 : archive + 4] == [
+            "! cannot be undone, the key is spent",
+            "! withdraws its 1 offers: initech",
+            "because the files mark it archived",
+        ]
+
+    def test_verbose_says_why_of_each(self, report: PlanReport) -> None:
+        because = [line for line in lines(report, verbose=True) if line.strip().startswith("because ")]
+        assert len(because) == len(report["operations"])
+
+
+class TestEqualOperations:
+    def a_report(self, live: int, wished: str) -> PlanReport:
+        world, entries = World(), ""
+        for number in range(12):
+            world.pool(f"fra1-{number:02}", {"acme": {"gpu": live}})
+            entries += wished.replace("KEY", f"fra1-{number:02}")
+        return world.report(entries, Override({"withdrawals": 12, "archives": 12}, "site closes"))
+
+    def test_are_one_line_with_their_number(self) -> None:
+        report = self.a_report(8, "  - {idempotencyKey: KEY, offers: [{toTenantId: acme, quota: {gpu: 16}}]}\n")
+        line = line_with(report, "~ offer")
+        assert "12 pools to acme  quota.gpu 8 -> 16" in line
+        assert " and 11 more)" in line
+        assert "fra1-07" not in text.render(report)
+
+    def test_are_named_when_verbose(self) -> None:
+        report = self.a_report(8, "  - {idempotencyKey: KEY, offers: [{toTenantId: acme, quota: {gpu: 16}}]}\n")
+        assert line_with(report, "fra1-07", verbose=True).split() == ["fra1-07", "fleet.yaml:15"]
+
+    def test_that_take_something_away_are_always_named(self) -> None:
+        for wished in ("  - {idempotencyKey: KEY, offers: []}\n", "  - {idempotencyKey: KEY, archived: true}\n"):
+            report = self.a_report(8, wished)
+            assert all(line_with(report, f"  fra1-{number:02}  ") for number in range(12))
+
+    def test_two_stand_by_themselves(self) -> None:
+        report = World().report("  - {idempotencyKey: fra1-a, offers: []}\n  - {idempotencyKey: fra1-b, offers: []}\n")
+        assert line_with(report, "create    fra1-a")
+        assert line_with(report, "create    fra1-b")
+
+
+class TestWhoLoses:
+    def test_comes_before_the_operations_one_line_a_tenant_with_its_place(self, report: PlanReport) -> None:
+        shown = [" ".join(line.split()) for line in lines(report)]
+        start = shown.index("Who loses")
+        assert start < shown.index("Operations")
+        assert shown[start + 1 : start + 5] == [
+            "acme loses 16 H100 GPUs in fra1-a fleet.yaml:13",
+            "globex loses 16 H100 GPUs and 1 offer in fra1-a fleet.yaml:13",
+            "initech loses 8 H100 GPUs and 1 offer in fra1-old fleet.yaml:15",
+            "root loses its unlimited H100 GPUs in fra1-q fleet.yaml:14",
+        ]
+
+    def test_is_not_there_where_nobody_does(self) -> None:
+        assert "Who loses" not in text.render(World().report("  - {idempotencyKey: fra1-a, offers: []}\n"))
+
+
+def test_no_row_zero_and_unlimited_look_different() -> None:
+    world = World()
+    world.pool("fra1-b", {"acme": {"gpu": 0}, "globex": {"vcpu": 64}})
+    report = world.report(f"""\
+  - idempotencyKey: fra1-a
+    offers:
+      - {{toTenantId: acme, quota: {{gpu: 0}}}}
+      - {{toTenantId: globex, quota: {{vcpu: 64}}}}
+      - {{toTenantId: initech, quota: {{gpu: {UNLIMITED}}}}}
+  - idempotencyKey: fra1-b
+    offers: [{{toTenantId: acme, quota: {{gpu: 1}}}}, {{toTenantId: globex, quota: {{gpu: 1, vcpu: 64}}}}]
+""")
+    assert "gpu 0  (" in line_with(report, "fra1-a to acme")
+    assert "gpu no row (grants 0), vcpu 64" in line_with(report, "fra1-a to globex")
+    assert "gpu unlimited (2147483647)" in line_with(report, "fra1-a to initech")
+    assert "quota.gpu 0 -> 1" in line_with(report, "fra1-b to acme")
+    assert "quota.gpu no row (grants 0) -> 1" in line_with(report, "fra1-b to globex")
+
+
+def test_null_blank_missing_empty_and_zero_look_different() -> None:
+    world = World()
+    world.pool("fra1-a", policy={"a": None, "b": "", "d": {}, "e": 0, "f": "null", "g": "0", "h": []})
+    report = world.report("  - {idempotencyKey: fra1-a, policy: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1}}\n")
+    shown = {line.split()[0]: line.strip().split(" ", 1)[1] for line in lines(report) if "policy." in line}
+    assert list(shown.values()) == [
+        "null -> 1",
+        '"" -> 1',
+        "(absent) -> 1",
+        "{} -> 1",
+        "0 -> 1",
+        '"null" -> 1',
+        '"0" -> 1',
+        "[] -> 1",
+    ]
+
+
+def test_long_values_are_cut_but_not_where_they_differ() -> None:
+    world = World()
+    same = "x" * 100
+    world.pool("fra1-a", policy={"note": f"{same} old"})
+    report = world.report(f'  - {{idempotencyKey: fra1-a, policy: {{note: "{same} new"}}}}\n')
+    line = line_with(report, "policy.note")
+    assert "x old" in line
+    assert "x new" in line
+    assert same not in line
+    assert same in text.render(report, verbose=True)
+
+
+class TestHeader:
+    def test_says_of_what_the_plan_is(self, report: PlanReport) -> None:
+        shown = [" ".join(line.split()) for line in lines(report)]
+        assert shown[:7] == [
+            "Plan of fleet platform",
+            "tenant root",
+            "caller sa_fleet",
+            "server https://compute.example.com (instance inst_1)",
+            "base none: guards of the base not checked",
+            "files 4 pools, 2 offers",
+            "live as of event 412, 2026-11-30 00:53:20 UTC",
+        ]
+
+    def test_says_who_reads_what_overrides_and_when_it_expires(self) -> None:
+        override = Override({"archives": 3}, "site closes")
+        report = World().report(
+            "  - {idempotencyKey: fra1-a, offers: []}\n",
+            override,
+            reader="sa_ci",
+            server_overridden=True,
+            commit="0123456789abcdef",
+            expires_at=1_796_000_000_000,
+        )
+        shown = text.render(report)
+        assert "sa_fleet, read by sa_ci" in shown
+        assert "; --server overrides the files' pin" in shown
+        assert "archives=3: site closes" in shown
+        assert "commit 0123456789ab\n" in shown
+        assert "expires  2026-11-30 00:53:20 UTC" in shown
+
+
+class TestSummary:
+    def test_counts_what_will_be_done(self, report: PlanReport) -> None:
+        done = "1 to archive, 1 to withdraw, 1 to create, 1 to update, 2 offers, 1 owner quota"
+        assert f"Plan: {done}; 0 of 4 pools unchanged." in lines(report)
+        assert lines(report)[-1] == f"Digest: {report['digest']}"
+
+    def test_says_that_nothing_changes(self) -> None:
+        world = World()
+        world.pool("fra1-a", {"acme": {"gpu": 8}})
+        report = world.report("  - {idempotencyKey: fra1-a, offers: [{toTenantId: acme, quota: {gpu: 8}}]}\n")
+        assert "No changes. 1 pool, 1 offer as wished." in lines(report)
+
+    def test_a_blocked_plan_is_shown_whole_and_says_so(self) -> None:
+        world = World()
+        world.pool("fra1-a")
+        world.pool("fra1-b")
+        report = world.report(
+            "  - {idempotencyKey: fra1-a, archived: true}\n  - {idempotencyKey: fra1-b, archived: true}\n"
+        )
+        assert line_with(report, "archive   fra1-a")
+        assert "Blocked: 1 error. Nothing of this plan can be applied." in lines(report)
+        assert line_with(report, "guard.archives").startswith("fleet.yaml:8:")
+        assert 'Hint: if that is meant: --allow archives=2 --reason "why"' in text.render(report)
+
+    def test_a_plan_that_finds_errors_and_has_no_operation_does_not_say_that_all_is_as_wished(self) -> None:
+        world = World()
+        world.pool("fra1-a", {"acme": {"gpu": 8}})
+        shown = text.render(world.report("  - {idempotencyKey: fra1-a}\n"))
+        assert "as wished" not in shown
+        assert "Blocked: 1 error." in shown
+
+    def test_capacity_shows_a_grant_below_use(self, report: PlanReport) -> None:
+        shown = [line.split() for line in lines(report)]
+        assert ["H100", "acme", "32", "24", "20"] in shown
+        world = World()
+        world.pool("fra1-a", {"acme": {"gpu": 32}}, {"acme": 20})
+        lowered = world.report("  - {idempotencyKey: fra1-a, offers: [{toTenantId: acme, quota: {gpu: 16}}]}\n")
+        assert line_with(lowered, "below use").split() == ["H100", "acme", "32", "16", "20", "below", "use"]
+
+
+def test_findings_that_say_the_same_are_counted() -> None:
+    entries = "".join(f"  - {{idempotencyKey: fra1-{n}, policy: {{token: x}}, offers: []}}\n" for n in range(9))
+    report = World().report(entries)
+    assert sum("looks like a secret" in line for line in lines(report)) == 3
+    assert line_with(report, "and 7 more (--verbose)")
+    assert sum("looks like a secret" in line for line in lines(report, verbose=True)) == 9
+
+
+def test_colour_is_there_only_when_asked_for(report: PlanReport) -> None:
+    plain, coloured = text.render(report), text.render(report, colour=True)
+    assert "\x1b" not in plain
+    assert "\x1b[31m- archive" in coloured
+    assert "\x1b[32m+ create" in coloured
+
+
+def test_json_is_what_the_plan_file_holds(report: PlanReport) -> None:
+    assert json_.render(report).encode() == write_plan(report)
