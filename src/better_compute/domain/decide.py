@@ -52,8 +52,8 @@ def check_command(command: Command, attestors: frozenset[str] | None) -> list[Pr
     match command:
         case CreatePool():
             return pools.check_create(command, attestors)
-        case UpdatePool() if command.policy is None and command.gpu_model is None:
-            return pools.check_update(command, None, attestors)
+        case UpdatePool():
+            return pools.check_update(command)
         case OfferPool():
             return offers.check_offer(command)
         case UnofferPool():

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from better_compute.domain.atoms import AGENTS, ATOMS, CLASSES, DEFAULT_AGENT, DEFAULT_OWNER_QUOTA
-from better_compute.domain.commands import ArchivePool, CreatePool, UpdatePool
+from better_compute.domain.commands import ArchivePool, CreatePool, Policy, UpdatePool
 from better_compute.domain.decision import UNCHANGED, Decision, Refused, conflict, version_conflict
 from better_compute.domain.events import PoolArchived, PoolCreated, PoolUpdated
 from better_compute.domain.facts import Facts, check_account, check_site
@@ -26,7 +26,7 @@ def check_create(command: CreatePool, attestors: frozenset[str] | None) -> list[
     if command.agent is not None:
         problems += _check_word("agent", command.agent, AGENTS)
     problems += check_model(command.gpu_model)
-    problems += check_policy(command.policy, sharing=command.sharing, class_=command.class_, attestors=attestors)
+    problems += _check_policy(command.policy, command.sharing, command.class_, command.gpu_model, attestors)
     if command.owner_quota is not None:
         problems += [replace(p, path=_owner_path(p.path)) for p in check_quota(command.owner_quota)]
     if command.sharing in ATOMS:
@@ -59,7 +59,10 @@ def create(state: PoolState, command: CreatePool, facts: Facts) -> Decision | Re
 def update(state: PoolState, pool: Pool, command: UpdatePool, facts: Facts) -> Decision | Refused:
     """pools.update: a new policy, replaced whole, or a new GPU model, or both."""
     changes_policy = command.policy is not None and not same_value(command.policy, pool.policy)
-    problems = check_update(command, pool, facts.attestors, changes_policy)
+    problems = check_update(command)
+    if command.policy is not None and changes_policy:
+        model = command.gpu_model or pool.gpu_model
+        problems += _check_policy(command.policy, pool.sharing, pool.class_, model, facts.attestors)
     if refusing := errors(problems):
         return Refused(refusing)
     if command.expected_version not in (None, pool.version):
@@ -78,18 +81,12 @@ def update(state: PoolState, pool: Pool, command: UpdatePool, facts: Facts) -> D
     return Decision(Change(pool=after), event, tuple(problems))
 
 
-def check_update(
-    command: UpdatePool, pool: Pool | None, attestors: frozenset[str] | None, policy_changes: bool = True
-) -> list[Problem]:
-    """Every rule about an update that the command alone can break. A policy that stays as it is is not validated
-    again, so that a stricter release does not lock a pool's other fields."""
+def check_update(command: UpdatePool) -> list[Problem]:
+    """Every rule about an update that the command alone can break. Its policy is judged with the pool, and only when it
+    changes: a stricter release does not lock a pool's other fields."""
     if command.policy is None and command.gpu_model is None:
         return [Problem(INVALID_INPUT, "pool.update", "give a policy, a gpuModel, or both")]
-    problems = [] if command.gpu_model is None else check_model(command.gpu_model)
-    if command.policy is not None and policy_changes:
-        sharing, class_ = (pool.sharing, pool.class_) if pool else (None, None)
-        problems += check_policy(command.policy, sharing=sharing, class_=class_, attestors=attestors)
-    return problems
+    return [] if command.gpu_model is None else check_model(command.gpu_model)
 
 
 def archive(state: PoolState, pool: Pool, command: ArchivePool, facts: Facts) -> Decision | Refused:
@@ -107,6 +104,12 @@ def archive(state: PoolState, pool: Pool, command: ArchivePool, facts: Facts) ->
         Change(pool=after, offers=dict.fromkeys(state.offers), quotas=frozen),
         PoolArchived(owner_id=pool.owner_id, pool_id=pool.id, before=pool, after=after, unoffered=unoffered),
     )
+
+
+def _check_policy(
+    policy: Policy, sharing: str, class_: str, model: str, attestors: frozenset[str] | None
+) -> list[Problem]:
+    return check_policy(dict(policy), sharing=sharing, class_=class_, attestors=attestors, model=model)
 
 
 def _new_pool(command: CreatePool, facts: Facts) -> Pool:
