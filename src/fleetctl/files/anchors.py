@@ -28,7 +28,8 @@ _OPEN = object()
 
 
 class Anchors:
-    """The anchors of one document. What is wrong with them is reported to `r`; a refused alias reads as null."""
+    """The anchors of one document. What is wrong with them is reported to `r`; a refused alias reads as an empty
+    map, which may stand anywhere but as a key."""
 
     def __init__(self, r: Reading) -> None:
         self._r = r
@@ -58,26 +59,32 @@ class Anchors:
     def use(self, pos: int) -> tuple[Any, int]:
         """The value of the alias at `pos`, and where the alias ends."""
         name, end = self.name(pos)
+        if fault := self._fault(name):
+            self._r.report(pos, *fault)
+            nothing = self._r.open_map(pos)
+            self._r.trail.pop()
+            return nothing, end
+        value = self._values[name]
+        self._largest = max(self._largest, (self._extent(value)[0], -pos))
+        return value, end
+
+    def _fault(self, name: str) -> tuple[str, str, str] | None:
+        """Why the alias of this name is refused here: rule, message, hint."""
         if name not in self._values:
             hint = "an anchor stands before its aliases and in the same document"
             near = did_you_mean(name, islice(self._values, 200))
-            self._r.report(pos, "yaml.alias", f"there is no anchor &{clip(name)} above", near or hint)
-            return None, end
+            return "yaml.alias", f"there is no anchor &{clip(name)} above", near or hint
         value = self._values[name]
         if value is _OPEN:
-            hint = "write out what is meant"
-            self._r.report(pos, "yaml.alias", f"*{clip(name)} stands inside the node it is an alias of", hint)
-            return None, end
+            return "yaml.alias", f"*{clip(name)} stands inside the node it is an alias of", "write out what is meant"
         size, height = self._extent(value)
         if size > MAX_ALIAS:
             message = f"*{clip(name)} stands for {size} nodes, the most is {MAX_ALIAS}"
         elif len(self._r.trail) + height > MAX_DEPTH:
             message = f"*{clip(name)} nests maps and lists more than {MAX_DEPTH} deep"
         else:
-            self._largest = max(self._largest, (size, -pos))
-            return value, end
-        self._r.report(pos, "yaml.expansion", message, "use fewer aliases of aliases")
-        return None, end
+            return None
+        return "yaml.expansion", message, "use fewer aliases of aliases"
 
     def merge(self, into: Map, value: Any, at: int) -> None:
         """Note the value of a merge key of `into`; the keys are copied by `finish`, once the size is known."""

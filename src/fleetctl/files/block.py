@@ -164,7 +164,7 @@ class Block:
         """The entry `? key` with `: value` on a line below it."""
         r = self._r
         key, key_at, line = self._indented(pos, indent, in_map=True)
-        name = self._nodes.string_key(key, str(key), key_at)
+        name = self._nodes.string_key(key, "", key_at)
         r.trail[-1] = name
         value, value_at, colon = None, key_at, line.end(1)
         if len(line[1]) == indent and r.at(colon) == ":" and r.at(colon + 1) in (" ", "\n"):

@@ -13,7 +13,7 @@ from fleetctl.files.document import Document, FilesError
 from fleetctl.files.reader import read_text
 from fleetctl.files.scalars import Scalars
 from fleetctl.files.unread import Unread
-from fleetctl.files.walk import Found, Listing, file_problem, inside, list_files, read_bytes
+from fleetctl.files.walk import Found, Listing, file_problem, inside, list_files, read_bytes, shown_name
 
 _FIRST = ("fleet.yaml", "fleet.yml")
 
@@ -57,7 +57,7 @@ def _directory(name: str) -> list[Document]:
     for found in [found for found in listing.files.values() if found in unread_too]:
         reader.forget(found)
     problems = [problem for file, problem in listing.problems.items() if not unread_too.names(file)]
-    return reader.result(problems, name)
+    return reader.result(problems, shown_name(name))
 
 
 def _ordered(listing: Listing) -> list[Found]:
@@ -65,7 +65,7 @@ def _ordered(listing: Listing) -> list[Found]:
 
 
 def _file(path: Path) -> list[Document]:
-    name, shown = str(path), os.fsencode(path.name).decode("utf-8", "backslashreplace")
+    name, shown = str(path), shown_name(path.name)
     reader = _Reader()
     real = os.path.realpath(name)
     if os.path.islink(name) and not inside(real, os.path.realpath(path.parent)):

@@ -14,6 +14,7 @@ from fleetctl.files.scalars import clip
 # Blanks, line ends and comments between the parts of a flow collection; a document marker ends it.
 _GAP = re.compile(r"(?:[ ]|\n(?!(?:---|\.\.\.)[ \t\n])|(?<=[ \n])#[^\n]*+)*+")
 _AFTER_COLON = frozenset((*" \t\n,[]{}", ""))
+_NO_NODE = frozenset((",", "]", "}", "\n", ""))
 _QUOTED = frozenset("\"'[{")
 # The usual entry, in one step: a plain key and a plain or simply quoted value, then a comma or the end.
 _WORD = r"[A-Za-z0-9_][^ \t\n,\[\]{}:#]*+(?::(?=[^ \t\n,\[\]{}])[^ \t\n,\[\]{}:#]*+)*+"
@@ -131,7 +132,7 @@ class Flow:
         anchor, pos = self._nodes.properties(pos)
         pos = self._gap(pos)
         value, end = None, pos
-        if self._r.at(pos) not in (",", "]", "}") and not self._colon(pos, pos):
+        if self._r.at(pos) not in _NO_NODE and not self._colon(pos, pos):
             value, end = self.inline(pos, -1, flow=True)
         if anchor is not None:
             self._nodes.anchors.define(anchor, value)

@@ -45,6 +45,8 @@ def quoted(r: Reading, pos: int, indent: int) -> tuple[str, int]:
 
 def _check_lines(r: Reading, pos: int, end: int, indent: int) -> None:
     for line in _LINE_START.finditer(r.text, pos, end):
+        if r.text[line.end()] == "\t":
+            raise r.tab(line.end())
         if len(line[1]) <= indent or r.marker(line.end()):
             message = f"the quote {r.text[pos]} opened here is not closed before line {r.line_of(line.end())}"
             raise r.failure(

@@ -38,18 +38,17 @@ class Reading:
         self.lines = Lines(self.text)
         self.known: dict[str, str] = {}
         self.trail: list[str | int | None] = []
-        self._problems: list[tuple[int, Problem]] = []
+        self._problems: dict[int, Problem] = {}
 
     @property
     def problems(self) -> list[Problem]:
         """Those found so far, in the order of the file."""
-        return [problem for _, problem in sorted(self._problems, key=lambda found: found[0])]
+        return [self._problems[offset] for offset in sorted(self._problems)]
 
     def report(self, offset: int, rule: str, message: str, hint: str) -> None:
-        """Note a problem at `offset`; reading goes on until there are too many."""
-        source = Source(self.file, *self.lines.place(offset))
-        path = spell(self.trail)
-        self._problems.append((offset, Problem(INVALID_INPUT, rule, message, path, hint, source=source)))
+        """Note a problem at `offset`, unless there is one already; reading goes on until there are too many."""
+        source = Source(self.file, *self.lines.place(min(offset, len(self.text) - 1)))
+        self._problems.setdefault(offset, Problem(INVALID_INPUT, rule, message, spell(self.trail), hint, source=source))
         if len(self._problems) >= MAX_PROBLEMS:
             raise UnreadableError
 
@@ -70,6 +69,8 @@ class Reading:
         if character in ("", "\n"):
             return self.failure(offset, "yaml.syntax", "a value is missing here", "write it, or remove what expects it")
         hint = "quote the value" if character not in ",]}" else "look for a bracket or comma too many"
+        if character in "-?" and self.at(offset + 1) == "\t":
+            return self.tab(offset + 1)
         if character in "-?" and self.at(offset + 1) in (" ", "\n"):
             hint = "begin a list on a line of its own, or quote the value"
         return self.failure(offset, "yaml.syntax", f"a value cannot begin with {character}", hint)

@@ -9,7 +9,7 @@ MAX_BYTES = 16 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 _PRINTABLE_ASCII = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
-_REFUSED = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufffe\uffff]")
 
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """What no value may hold, however it was written: control characters other than tab and line ends, surrogates."""

@@ -6,9 +6,10 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 
 from better_compute.domain.problems import INVALID_INPUT, Problem, Source
-from fleetctl.files.text import MAX_BYTES, TextError, too_large
+from fleetctl.files.text import MAX_BYTES, too_large
 
 _SUFFIXES = (".yaml", ".yml")
 _TESTS = ".fleet-test.yaml"
@@ -32,6 +33,15 @@ class Listing:
     root: str
     files: dict[str, Found] = field(default_factory=dict)
     problems: dict[str, Problem] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+
+    def add(self, found: Found, *, regular: bool) -> None:
+        """Add a file, once whatever its names."""
+        if not regular:
+            self.refuse(found.file, "files.kind", "not a regular file", "remove it, or name it differently")
+        elif found.real not in self.seen:
+            self.seen.add(found.real)
+            self.files[found.file] = found
 
     def refuse(self, file: str, rule: str, message: str, hint: str) -> None:
         self.problems[file] = file_problem(file, rule, message, hint)
@@ -49,21 +59,19 @@ def list_files(directory: str) -> Listing:
     its own name where it has one here; a link inside the directory gives a name to what has none.
     """
     listing = Listing(os.path.realpath(directory))
-    seen: set[str] = set()
-    links = list(_walk(listing, listing.root, "", seen))
+    links = sorted(_walk(listing, listing.root, ""))
     while links:
-        links.sort(reverse=True)
-        file, path = links.pop()
-        links += _follow(listing, file, path, seen)
+        for link in _follow(listing, *heappop(links)):
+            heappush(links, link)
     return listing
 
 
-def _walk(listing: Listing, directory: str, prefix: str, seen: set[str]) -> Iterator[tuple[str, str]]:
+def _walk(listing: Listing, directory: str, prefix: str) -> Iterator[tuple[str, str]]:
     """Add the files below one directory to the listing; yields its links, to be followed when all files are known."""
     pending = [(directory, prefix)]
     while pending:
         directory, prefix = pending.pop()
-        seen.add(directory)
+        listing.seen.add(directory)
         try:
             with os.scandir(directory) as entries:
                 visible = [entry for entry in entries if not entry.name.startswith(".")]
@@ -78,10 +86,10 @@ def _walk(listing: Listing, directory: str, prefix: str, seen: set[str]) -> Iter
                 if entry.name != _EXPECTED and _printable(listing, file):
                     pending.append((entry.path, f"{file}/"))
             elif _wanted(entry.name) and _printable(listing, file):
-                _add(listing, Found(file, entry.path), entry.is_file(follow_symlinks=False))
+                listing.add(Found(file, entry.path), regular=entry.is_file(follow_symlinks=False))
 
 
-def _follow(listing: Listing, file: str, path: str, seen: set[str]) -> Iterator[tuple[str, str]]:
+def _follow(listing: Listing, file: str, path: str) -> Iterator[tuple[str, str]]:
     """Add what a link leads to; of a target outside the fleet nothing but the link's own name is told."""
     name = file.rpartition("/")[2]
     wanted = _wanted(name)
@@ -94,24 +102,17 @@ def _follow(listing: Listing, file: str, path: str, seen: set[str]) -> Iterator[
         return
     if not (wanted or folder) or (folder and name == _EXPECTED) or not _printable(listing, file):
         return
-    if not inside(real, listing.root):
+    if real != listing.root and not inside(real, listing.root):
         listing.refuse(file, "files.link", "the link leads out of the fleet's directory", "move its target into it")
-    elif folder and real not in seen:
-        yield from _walk(listing, real, f"{file}/", seen)
-    elif wanted and not folder and all(found.real != real for found in listing.files.values()):
-        _add(listing, Found(file, real), os.path.isfile(real))
+    elif not folder:
+        listing.add(Found(file, real), regular=os.path.isfile(real))
+    elif real not in listing.seen:
+        yield from _walk(listing, real, f"{file}/")
 
 
 def inside(real: str, directory: str) -> bool:
     """Whether a path without links stands below a directory."""
     return real.startswith(directory.rstrip(os.sep) + os.sep)
-
-
-def _add(listing: Listing, found: Found, regular: bool) -> None:
-    if regular:
-        listing.files[found.file] = found
-    else:
-        listing.refuse(found.file, "files.kind", "not a regular file", "remove it, or name it differently")
 
 
 def _wanted(name: str) -> bool:
@@ -120,11 +121,15 @@ def _wanted(name: str) -> bool:
 
 def _printable(listing: Listing, file: str) -> bool:
     """Whether a name is text; one that is not is refused, since no message could name it."""
-    shown = os.fsencode(file).decode("utf-8", "backslashreplace")
-    if shown != file:
+    if (shown := shown_name(file)) != file:
         listing.refuse(shown, "files.name", "the name is not UTF-8", "rename it")
         return False
     return True
+
+
+def shown_name(name: str) -> str:
+    """A name with the bytes that are not UTF-8 as escapes."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _unreadable(error: OSError) -> tuple[str, str, str]:
@@ -140,11 +145,8 @@ def read_bytes(found: Found) -> bytes | Problem:
             if not stat.S_ISREG(status.st_mode):
                 return file_problem(found.file, "files.kind", "not a regular file", "name a file or a directory")
             if status.st_size > MAX_BYTES:
-                return size_problem(found.file, too_large(status.st_size))
+                large = too_large(status.st_size)
+                return file_problem(found.file, large.rule, large.message, large.hint)
             return stream.read(MAX_BYTES + 1)
     except OSError as error:
         return file_problem(found.file, *_unreadable(error))
-
-
-def size_problem(file: str, error: TextError) -> Problem:
-    return file_problem(file, error.rule, error.message, error.hint)

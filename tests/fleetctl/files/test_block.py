@@ -1,0 +1,256 @@
+"""Block context: maps, lists, documents, and where each part stands."""
+
+import pytest
+
+from tests.fleetctl.files.reading import documents, place, problem, problems, value
+
+POOLS = """\
+apiVersion: fleet/v1   # a comment
+
+pools:
+  # one
+  - idempotencyKey: fra1-h100
+    policy:
+      acceptance:
+        - kind: diag.nvml
+        - kind: burn.gemm
+      maxPending: 6h
+    offers:
+      - toTenantId: acme
+        quota: {gpu: 32}
+  -   idempotencyKey: fra1-l40s
+      offers: []
+empty:
+"""
+
+
+def test_nested_maps_and_lists_are_read() -> None:
+    assert value(POOLS) == {
+        "apiVersion": "fleet/v1",
+        "pools": [
+            {
+                "idempotencyKey": "fra1-h100",
+                "policy": {"acceptance": [{"kind": "diag.nvml"}, {"kind": "burn.gemm"}], "maxPending": "6h"},
+                "offers": [{"toTenantId": "acme", "quota": {"gpu": 32}}],
+            },
+            {"idempotencyKey": "fra1-l40s", "offers": []},
+        ],
+        "empty": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("pools:\n- a: 1\n  b: 2\n- a: 3\nother: x\n", {"pools": [{"a": 1, "b": 2}, {"a": 3}], "other": "x"}),
+        ("a:\n- b:\n  - x\n  - y\n- c\n", {"a": [{"b": ["x", "y"]}, "c"]}),
+        ("a:\n  - - x\n    - y\n  -\n    - z\n", {"a": [["x", "y"], ["z"]]}),
+        ("a:\n  -\n    b: 1\n  -\n  - c\n", {"a": [{"b": 1}, None, "c"]}),
+        ("a:\n  -  - b: 1\n       c: 2\n", {"a": [[{"b": 1, "c": 2}]]}),
+        ("  a: 1\n  b: 2\n", {"a": 1, "b": 2}),
+        ("a:\n      b: 1\nc: 2\n", {"a": {"b": 1}, "c": 2}),
+        ("a:\n  text on\n  the next line\n", {"a": "text on the next line"}),
+        ("a: one\n  two\n\n\n  three # end\nb: 1\n", {"a": "one two\n\nthree", "b": 1}),
+        ("a: 1\n  2\nb:\n- 1\n  2\n", {"a": "1 2", "b": ["1 2"]}),
+        ("a:\n- x\n - y\n", {"a": ["x - y"]}),
+        ("a: b#c d: e\n".replace(": e", ":e"), {"a": "b#c d:e"}),
+        ("a: x - y ? z ! & * | > ' \" % @ ` [ ] { }\n", {"a": "x - y ? z ! & * | > ' \" % @ ` [ ] { }"}),
+        ("a: -x\nb: ?x\nc: :x\nd: a:b::c\n", {"a": "-x", "b": "?x", "c": ":x", "d": "a:b::c"}),
+        ("a: http://host:80/p?q#f\n", {"a": "http://host:80/p?q#f"}),
+        ("a: tab\tinside  # and\tin a comment\n", {"a": "tab\tinside"}),
+        ('"a b": 1\n\'c\': 2\nd e: 3\n"f" : 4\ng.h/i-j: 5\n', {"a b": 1, "c": 2, "d e": 3, "f": 4, "g.h/i-j": 5}),
+        ("- x: 1\n".replace("- ", "? a\n: - "), {"a": [{"x": 1}]}),
+        ("? a\n? b\n: c\n? |\n  d\n:\n  e: f\n", {"a": None, "b": "c", "d\n": {"e": "f"}}),
+        ("a: 1", {"a": 1}),
+        ("a:", {"a": None}),
+    ],
+)
+def test_a_form_of_block_yaml_means(text: str, meant: object) -> None:
+    assert value(text) == meant
+
+
+def test_every_document_of_a_stream_is_read_with_its_line() -> None:
+    text = "# head\n---\na: 1\n--- # second\n\nb: 2\n...\n# between\n---\n---\n# empty\n...\nc: 3\n"
+    assert [(d.root, d.line) for d in documents(text)] == [({"a": 1}, 3), ({"b": 2}, 6), ({"c": 3}, 13)]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only\n  # comments\n", "---\n", "---\n---\n...\n", "--- # c\n", "~\n"])
+def test_a_text_without_content_has_no_document(text: str) -> None:
+    assert documents(text) == []
+
+
+@pytest.mark.parametrize("text", ["- a\n- b\n", "[a]\n", "text\n", "5\n", "'a'\n", "|\n  text\n", "--- text\n"])
+def test_a_root_that_is_no_map_is_refused(text: str) -> None:
+    assert problem(text).rule == "yaml.root"
+
+
+def test_each_document_that_is_no_map_is_reported() -> None:
+    assert [place(p)[0] for p in problems("a: 1\n---\n- a\n---\nb: 1\n---\nc\n")] == [3, 7]
+
+
+def test_the_directive_of_yaml_1_2_is_accepted() -> None:
+    assert value("%YAML 1.2 # c\n\n---\na: no\n") == {"a": "no"}
+
+
+@pytest.mark.parametrize("line", ["%YAML 1.1", "%YAML 1.3", "%YAML", "%TAG ! tag:x,2000:", "%OTHER x"])
+def test_other_directives_are_refused(line: str) -> None:
+    found = problem(f"{line}\n---\na: 1\n")
+    assert (found.rule, place(found)) == ("yaml.directive", (1, 1))
+
+
+def test_a_directive_needs_a_document() -> None:
+    assert problem("%YAML 1.2\na: 1\n").rule == "yaml.directive"
+
+
+def test_every_duplicate_key_is_reported_with_path_and_both_lines() -> None:
+    text = (
+        "pools:\n  - idempotencyKey: a\n    offers:\n      - quota: {gpu: 32, gpu: 3}\n"
+        '    offers:\n      - toTenantId: globex\n    "offers": []\nx: 1\nx: 2\n'
+    )
+    found = problems(text)
+    assert {p.rule for p in found} == {"yaml.duplicateKey"}
+    assert [(p.path, place(p)) for p in found] == [
+        ("pools[0].offers[0].quota.gpu", (4, 26)),
+        ("pools[0].offers", (5, 5)),
+        ("pools[0].offers", (7, 5)),
+        ("x", (9, 1)),
+    ]
+    assert ["line 4" in found[0].message, "line 3" in found[1].message, "line 8" in found[3].message] == [True] * 3
+
+
+@pytest.mark.parametrize("key", ["1", "true", "~", "null", "1.5"])
+@pytest.mark.parametrize("text", ["a:\n  {}: x\n", "a: {{{}: x}}\n", "a: [{}: x]\n"])
+def test_a_key_that_is_not_a_string_is_refused_with_its_quoted_form(key: str, text: str) -> None:
+    found = problem(text.format(key))
+    assert found.rule == "yaml.key"
+    assert key in found.message
+    assert f'"{key}"' in found.hint
+
+
+@pytest.mark.parametrize("key", ["0010", ".inf", "0x1"])
+@pytest.mark.parametrize("text", ["a:\n  {}: x\n", "a: {{{}: x}}\n", "a: [{}: x]\n"])
+def test_a_key_like_a_refused_number_is_refused_once(key: str, text: str) -> None:
+    found = problem(text.format(key))
+    assert found.rule in ("yaml.key", "yaml.number")
+    assert "quote it" in found.hint
+
+
+@pytest.mark.parametrize("text", ["? [a]\n: b\n", "? {a: b}\n: c\n", "a: {{{x}}: 1}\n", "a: {[x]: 1}\n", "a: {: 1}\n"])
+def test_a_map_or_list_as_key_is_refused(text: str) -> None:
+    assert "yaml.key" in {p.rule for p in problems(text)}
+
+
+def test_a_template_in_braces_is_refused_with_the_hint_to_quote_it() -> None:
+    found = problem("a: {{ site }}\n")
+    assert found.rule == "yaml.key"
+    assert "quote" in found.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("a:\tb\n", (1, 3)),
+        ("a: \tb\n", (1, 4)),
+        ("a:\n\tb: 1\n", (2, 1)),
+        ("a:\n  b: 1\n\tc: 1\n", (3, 1)),
+        ("a: 1\n\t\nb: 2\n", (2, 1)),
+        ("a: b\t\n", (1, 5)),
+        ("a: b\t# c\n", (1, 5)),
+        ("a:\n  -\tb\n", (2, 4)),
+        ("a:\n  - x:\tb\n", (2, 7)),
+        ("a: {b:\tc}\n", (1, 7)),
+        ("a: [b,\tc]\n", (1, 7)),
+        ("a: {\n\tb: c}\n", (2, 1)),
+        ("a: 'x'\t\n", (1, 7)),
+        ("'a'\t: x\n", (1, 4)),
+        ("a b\t: x\n", (1, 4)),
+        ("a: x\n\ty\n", (2, 1)),
+        ("a: x\n  \ty\n", (2, 3)),
+        ("a: 'x\n  \ty'\n", (2, 3)),
+        ('a: "x\t\n  y"\n', (1, 6)),
+        ('a: "x\\\n\ty"\n', (2, 1)),
+        ("a: |\n\tx\n", (2, 1)),
+        ("a: |\n  x\n\ty\n", (3, 1)),
+        ("a: |\t\n  x\n", (1, 5)),
+        ("---\ta: 1\n", (1, 4)),
+        ("a: [1]\t\n", (1, 7)),
+        ("a: &x\tb\n", (1, 6)),
+    ],
+)
+def test_a_tab_that_indents_or_separates_is_refused(text: str, at: tuple[int, int]) -> None:
+    found = problems(text)[0]
+    assert (found.rule, place(found)) == ("yaml.tab", at)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("a: 1\nb: c: d\n", 2, "second key and colon"),
+        ("a: 1\n   b: 2\n", 2, "continues the value of line 1"),
+        ("a:\n   b: 1\n  c: 2\n", 3, "indentation"),
+        ("a:\n  - b: 1\n   c: 2\n", 3, "indentation"),
+        ("a: 1\n- b\n", 2, "list item"),
+        ("a:\n  - b\n  c: 1\n", 3, "indentation"),
+        ("a: - b\n", 1, "cannot begin with -"),
+        ("a: 1\ngpu:32\n", 2, "no space after its colon"),
+        ("a: {gpu:32}\n", 1, "no space after its colon"),
+        ("a: 1\nword\n", 2, "a key and a colon"),
+        ("a: @x\n", 1, "cannot begin with @"),
+        ("a: `x`\n", 1, "cannot begin with `"),
+        ("a: %x\n", 1, "cannot begin with %"),
+        ("a: ]\n", 1, "cannot begin with ]"),
+        ("a: ,x\n", 1, "cannot begin with ,"),
+        ("a: [b\nc: d\n", 1, "never closed"),
+        ("a: [b]\nc: {d: [e}\n", 2, "a comma or ]"),
+        ("a: [b\n", 1, "never closed"),
+        ("a: {b: 1\n---\n", 1, "never closed"),
+        ("a: {b: 1]\n", 1, "a comma or }"),
+        ("a: [b c: d e]\nf: [,]\n", 2, "cannot begin with ,"),
+        ("a: 'b\nc: 1\n", 1, "never closed"),
+        ("a: 'b\nc: 'd'\n", 1, "not closed before line 2"),
+        ('a: "b" c\n', 1, "complete before c"),
+        ("a: [b] c\n", 1, "complete before c"),
+        ("a: {b: c}#d\n", 1, "no space before its #"),
+        ("a: |x\n  y\n", 1, "complete before x"),
+        ('a: "\\d"\n', 1, "not an escape"),
+        ("a: 1\n---\n  b: 1\n c: 2\n", 4, "indentation"),
+        ("--- a: 1\n", 1, "second key and colon"),
+        ("a: |\n     \n  x\n", 2, "blank line"),
+    ],
+)
+def test_a_fault_of_syntax_is_named_with_its_line(text: str, line: int, says: str) -> None:
+    found = problems(text)[0]
+    assert found.rule == "yaml.syntax"
+    assert says in found.message
+    assert place(found)[0] == line
+
+
+def test_what_is_found_before_a_fault_of_syntax_is_reported_too() -> None:
+    assert [p.rule for p in problems("a: 01\na: 2\n1: x\nb: !t y\nc: 'open\n")] == [
+        "yaml.number",
+        "yaml.duplicateKey",
+        "yaml.key",
+        "yaml.tag",
+        "yaml.syntax",
+    ]
+
+
+def test_after_a_hundred_problems_the_rest_is_not_read() -> None:
+    assert len(problems("a: 1\n" * 5000)) == 100
+
+
+@pytest.mark.parametrize("tag", ["!", "!x", "!!str", "!!python/object:os.system", "!<tag:x>"])
+@pytest.mark.parametrize("text", ["a: {} b\n", "a: [{} b]\n", "a: {}\n  b: c\n", "{} a: b\n"])
+def test_a_tag_is_refused(tag: str, text: str) -> None:
+    found = problem(text.format(tag))
+    assert found.rule == "yaml.tag"
+    assert tag in found.message
+
+
+def test_64_levels_are_read_and_65_refused() -> None:
+    block = "".join(f"{' ' * level}a:\n" for level in range(64))
+    assert value(block) is not None
+    assert problem(block + " " * 64 + "a: 1\n").rule == "yaml.nesting"
+    assert value(f"a: {'[' * 63}{']' * 63}\n") is not None
+    assert problem(f"a: {'[' * 64}{']' * 64}\n").rule == "yaml.nesting"
+    assert problem("- " * 1_000_000).rule == "yaml.nesting"

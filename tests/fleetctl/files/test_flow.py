@@ -1,0 +1,55 @@
+"""Flow context: braces and brackets, on one line or several, JSON among them."""
+
+import json
+
+import pytest
+
+from tests.fleetctl.files.reading import documents, value
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("{}", {}),
+        ("[]", []),
+        ("{a: 1, b: x, c: 'q', d: \"r\"}", {"a": 1, "b": "x", "c": "q", "d": "r"}),
+        ("{a: 1, b: x,}", {"a": 1, "b": "x"}),
+        ("[1, x y, 'z', -1, ~, [], {}, ]", [1, "x y", "z", -1, None, [], {}]),
+        (
+            "[{kind: diag.nvml}, {kind: burn.gemm, minutes: 5}]",
+            [{"kind": "diag.nvml"}, {"kind": "burn.gemm", "minutes": 5}],
+        ),
+        ("{from: 2026-12-20T00:00Z, at: 12:30}", {"from": "2026-12-20T00:00Z", "at": "12:30"}),
+        ("{url: http://h:80/x, n: a::b}", {"url": "http://h:80/x", "n": "a::b"}),
+        ("{a, b: , c: }", {"a": None, "b": None, "c": None}),
+        ('{"a":1,"b":[true,null],"c":{"d":"e"}}', {"a": 1, "b": [True, None], "c": {"d": "e"}}),
+        ("[a: 1, 'b': 2, ? c : 3, d]", [{"a": 1}, {"b": 2}, {"c": 3}, "d"]),
+        ("{? a : 1, ? b}", {"a": 1, "b": None}),
+        ("{\n  a: 1, # one\n\n  b: [x,\n    y\n  ],\n}", {"a": 1, "b": ["x", "y"]}),
+        ("[several words\n   on two lines, b]", ["several words on two lines", "b"]),
+        ("{a : 1, b  :  2}", {"a": 1, "b": 2}),
+        ("[a#b, x]", ["a#b", "x"]),
+        ("[a?b, c-d, (e), 2.5.1]", ["a?b", "c-d", "(e)", "2.5.1"]),
+        ("{a: -5, b: :c, d: ?e}", {"a": -5, "b": ":c", "d": "?e"}),
+    ],
+)
+def test_a_form_of_flow_yaml_means(text: str, meant: object) -> None:
+    assert value(f"x: {text}\n") == {"x": meant}
+    assert value(f"y:\n  - x: {text} # c\n") == {"y": [{"x": meant}]}
+
+
+def test_a_json_file_is_one_document() -> None:
+    held = {"apiVersion": "fleet/v1", "pools": [{"n": 1.5e3, "t": 'é😀\n\t\\"/', "e": [], "o": {}, "z": None}]}
+    assert value(json.dumps(held)) == held
+    assert value(json.dumps(held, indent=2, ensure_ascii=False)) == held
+
+
+def test_the_closing_bracket_may_stand_in_the_column_of_its_key() -> None:
+    assert value("a: {\n  b: [\n    c\n  ]\n}\nd: 1\n") == {"a": {"b": ["c"]}, "d": 1}
+
+
+def test_places_inside_braces_are_known() -> None:
+    (document,) = documents("x:\n  - {a: 1,\n     bc: [d, {e: f}]}\n")
+    assert str(document.source(["x", 0, "a"])) == "fleet.yaml:2:9"
+    assert str(document.source(["x", 0, "bc"], key=True)) == "fleet.yaml:3:6"
+    assert str(document.source(["x", 0, "bc", 1, "e"])) == "fleet.yaml:3:18"
