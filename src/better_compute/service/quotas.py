@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from better_compute.domain.commands import SetQuota
 from better_compute.domain.state import PoolState
-from better_compute.service.core import Service, known, seen, sees
+from better_compute.service.core import Service, known, look
 from better_compute.service.pages import Key, page
 from better_compute.service.ports import Caller, PoolQuery, Tx
 from better_compute.wire import views
@@ -45,7 +45,7 @@ def _pools(tx: Tx, body: QuotasList, begin: str | None) -> Iterator[PoolState]:
     if isinstance(body.pool_id, str):
         yield _whole(tx, body.pool_id, body.tenant_id)
         return
-    if begin is not None and sees(tx.pool_state(begin, [body.tenant_id]), body.tenant_id):
+    if begin is not None and tx.sees(body.tenant_id, begin):
         yield _whole(tx, begin, body.tenant_id)
     while True:
         states = tx.pool_states(PoolQuery(tenant_id=body.tenant_id, limit=_POOLS, after=begin))
@@ -57,8 +57,8 @@ def _pools(tx: Tx, body: QuotasList, begin: str | None) -> Iterator[PoolState]:
 
 
 def _whole(tx: Tx, pool_id: str, tenant_id: str) -> PoolState:
-    state = tx.pool_state(pool_id, [tenant_id])
-    return tx.pool_state(pool_id, None) if seen(state, tenant_id).owner_id == tenant_id else state
+    state = look(tx, tenant_id, pool_id, [tenant_id])
+    return tx.pool_state(pool_id, None) if known(state).owner_id == tenant_id else state
 
 
 def _rows(state: PoolState, body: QuotasList) -> Iterator[QuotaView]:
