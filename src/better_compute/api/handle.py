@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from better_compute.api.errors import envelope, internal
-from better_compute.api.openapi import document
 from better_compute.api.routes import PREFIX, ROUTES, Route
 from better_compute.domain.problems import (
     METHOD_NOT_ALLOWED,
@@ -33,10 +32,14 @@ _BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/:=-]{1,512})")
 _REQUEST_ID = re.compile(r"[\x20-\x7e]{1,128}")
 _JSON_TYPE = re.compile(r"application/json(?: *; *charset=\"?utf-8\"?)?", re.IGNORECASE)
 
-PAGES: dict[str, Callable[[], Any]] = {
-    "/health": lambda: {"status": "ok"},
-    "/openapi.json": lambda: msgspec.Raw(document()),
-}
+
+def _description() -> msgspec.Raw:
+    from better_compute.api.openapi import document  # not at the top: a client in this process never asks for it
+
+    return msgspec.Raw(document())
+
+
+PAGES: dict[str, Callable[[], Any]] = {"/health": lambda: {"status": "ok"}, "/openapi.json": _description}
 """What GET serves, without a credential."""
 
 

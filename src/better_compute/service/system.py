@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import version
 
 from better_compute.domain.ids import DERIVATION
 from better_compute.service.core import Service
@@ -38,4 +37,6 @@ def info(service: Service, caller: Caller, body: Self) -> SystemInfoView:
 
 @cache
 def _version() -> str:
+    from importlib.metadata import version  # not at the top: it takes longer than all of the service
+
     return version("fleetctl")
