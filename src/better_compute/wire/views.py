@@ -172,9 +172,9 @@ class JoinTokenView(View):
     expires_at: int
 
 
-class TenantView(View):
+class TenantView(View, kw_only=True):
     id: str
-    parent_id: str | UnsetType
+    parent_id: str | UnsetType = UNSET
     status: str
     created_at: int
 
