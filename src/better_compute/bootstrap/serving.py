@@ -14,6 +14,9 @@ from better_compute.http import is_loopback
 GRACE_SECONDS = 30
 """How long calls in flight may take to finish once it is to stop."""
 
+IDLE_SECONDS = 75
+"""How long a connection may be idle: longer than any client of ours keeps one."""
+
 _BACKLOG = 2048
 
 
@@ -63,6 +66,7 @@ def serve(plane: ControlPlane, listening: socket.socket, say: Callable[[str], ob
         server_header=False,
         lifespan="off",
         ws="none",
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     say(f"listening on {url_of(listening)}")

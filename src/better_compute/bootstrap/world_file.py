@@ -18,7 +18,8 @@ from better_compute.domain.nodes import Inventory
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source, did_you_mean
 
 Id = Annotated[str, StringConstraints(pattern=rf"^(?:{KEY.pattern})$", max_length=128)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+_PRINTABLE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
+Name = Annotated[str, StringConstraints(max_length=200, pattern=rf"^{_PRINTABLE}*[^\s\x00-\x1f]{_PRINTABLE}*$")]
 Count = Annotated[int, Field(ge=0, le=UNLIMITED)]
 
 MOST_MACHINES = 10_000
@@ -154,7 +155,7 @@ def _said(error: Any, path: tuple[str | int, ...]) -> tuple[str, str]:
         case "string_pattern_mismatch" if KEY.pattern in error["ctx"]["pattern"]:
             return "an id is 1 to 128 ASCII letters, digits and . _ : - and begins with a letter or digit", ""
         case "string_pattern_mismatch":
-            return "a name is printable", ""
+            return "a name is printable and not all blank", ""
         case "literal_error":
             allowed = re.findall(r"'([^']*)'", error["ctx"]["expected"])
             return f"one of {', '.join(allowed)}", did_you_mean(str(error["input"]), allowed)
