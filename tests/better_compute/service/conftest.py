@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,10 +9,18 @@ import pytest
 from tests.better_compute.plane import Plane, open_plane
 
 
+@pytest.fixture(scope="session")
+def fresh_plane(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The SQLite file of a plane that nobody has asked anything yet."""
+    path = tmp_path_factory.mktemp("fresh") / "plane.sqlite"
+    open_plane(f"sqlite:///{path}").store.close()
+    return path
+
+
 @pytest.fixture
-def plane(tmp_path: Path) -> Iterator[Plane]:
+def plane(fresh_plane: Path, tmp_path: Path) -> Iterator[Plane]:
     """A control plane on SQLite."""
-    plane = open_plane(f"sqlite:///{tmp_path / 'plane.sqlite'}")
+    plane = open_plane(f"sqlite:///{shutil.copy(fresh_plane, tmp_path)}")
     yield plane
     plane.store.close()
 
