@@ -24,10 +24,11 @@ SQLITE = "sqlite:///"
 
 @dataclass(frozen=True, slots=True)
 class ControlPlane:
-    """An open database and the service on it."""
+    """An open database and the service on it. `new`: this opening made root, and the world around it."""
 
     store: Store
     service: Service
+    new: bool
 
     def by_token(self) -> Handle:
         """For the network: callers are the bearers of tokens."""
@@ -94,11 +95,12 @@ def opened(
 
 
 def _ready(store: Store, runtime: Runtime, world: Path | None) -> ControlPlane:
-    if store.view(_is_new):
+    new = store.view(_is_new)
+    if new:
         store.transact(_start(runtime, world))
     service = Service(store=store, authorizer=OwnTenant(), clock=runtime.clock, entropy=runtime.entropy)
     join_all(service)
-    return ControlPlane(store, replace(service, created=partial(join_created, service)))
+    return ControlPlane(store, replace(service, created=partial(join_created, service)), new)
 
 
 def _is_new(tx: Tx) -> bool:

@@ -21,6 +21,9 @@ def test_a_database_is_prepared_with_its_world_and_roots_token(cli: Run, tmp_pat
     secret = token.read_text().strip()
     assert secret not in first.err + again.err
     assert "sa_fleet" in cli("identities", "list", "--database", database, "--as", ADMIN).out
+    world.write_text(WORLD + "providerAccounts: [{id: pa_north, tenantId: root}]\n")
+    assert cli("bootstrap", *flags).code == 0
+    assert "pa_north" in cli("providerAccounts", "list", "--database", database, "--as", ADMIN).out
 
 
 def test_a_token_is_all_that_is_on_stdout(cli: Run, database: str) -> None:
@@ -44,6 +47,17 @@ def test_a_world_is_added_once(cli: Run, database: str, tmp_path: Path, monkeypa
     monkeypatch.setenv("BETTER_COMPUTE_DATABASE", database)
     assert cli("world", str(world)).err == "2 added\n"
     assert cli("world", str(world)).err == "nothing to add\n"
+
+
+def test_a_world_may_make_its_database(cli: Run, tmp_path: Path) -> None:
+    world, database = tmp_path / "world.yaml", str(tmp_path / "made.db")
+    world.write_text(WORLD)
+    assert cli("world", str(world), "--database", database).err == "a new database\n"
+    assert cli("world", str(world), "--database", database).err == "nothing to add\n"
+    assert (
+        '"instanceId":"test"'
+        in cli("system", "info", "--database", database, "--as", "sa_fleet", "--format", "compact").out
+    )
 
 
 def test_a_world_that_is_wrong_is_told_with_its_line(cli: Run, database: str, tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ def test_flags_beat_the_environment(fleet: Run, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.delenv("BETTER_COMPUTE_SERVER")
     monkeypatch.setenv("BETTER_COMPUTE_DATABASE", database)
     assert cli("system", "info", "--as", "sa_fleet").code == 0
+    monkeypatch.setenv("BETTER_COMPUTE_TOKEN", "bc_example")
     done = cli("system", "info", "--server", "compute.example.com")
     assert done.code == 1
     assert done.err == (

@@ -75,6 +75,11 @@ def test_every_command_has_help_with_an_example(cli: Run) -> None:
         (["pools", "list"], "which control plane? Give --server URL, or set BETTER_COMPUTE_SERVER"),
         (["pools", "list", "--server", "http://x", "--database", "y"], "give --server or --database, not both"),
         (["pools", "list", "--database", "y"], "say who asks: --as IDENTITY"),
+        (["pools", "list", "--server", "http://x"], "who asks? Set BETTER_COMPUTE_TOKEN, or give --token-file"),
+        (
+            ["pools", "list", "--server", "http://x", "--token-file", "/dev/null", "--as", "a"],
+            "--as goes with --database",
+        ),
         (["pools", "offer", "--server", "http://x"], "Missing option '--pool-id'"),
         (["token"], "Missing argument 'IDENTITY'"),
         (["\x1b[2J"], "\\x1b[2J"),
