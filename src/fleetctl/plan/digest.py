@@ -41,28 +41,10 @@ def canonical_json(value: Json) -> bytes:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def plan_digest(scope: Scope, operations: Sequence[Operation], key: bytes) -> str:
-    """SHA-256 over the scope and, in the plan's order, what each operation does and under which precondition. Not over
-    times, sources, effects or dependencies: the same files against the same live state give the same digest."""
-    return _sha256({**scope.json(), "operations": [_content(operation, key) for operation in operations]})
+def content(operation: Operation, key: bytes) -> dict[str, Json]:
+    """What an operation does and under which precondition, with nothing sensitive in clear: secrets enter as HMAC under
+    the tenant's key. Not when, from which line or after which others: that is no part of what is approved."""
 
-
-def operation_digest(scope: Scope, operation: Operation, key: bytes) -> str:
-    """The digest of one operation by itself, wherever it stands in a plan."""
-    return _sha256({**scope.json(), "operation": _content(operation, key)})
-
-
-def inputs_digest(canonical_inputs: Json, key: bytes) -> str:
-    """HMAC of the whole desired state under the tenant's key: files hold secrets, and this must not be guessed at."""
-    return hmac.new(key, canonical_json(canonical_inputs), hashlib.sha256).hexdigest()
-
-
-def checksum(document: Mapping[str, Json]) -> str:
-    """SHA-256 of a plan file without its own `checksum`."""
-    return _sha256({name: value for name, value in document.items() if name != "checksum"})
-
-
-def _content(operation: Operation, key: bytes) -> dict[str, Json]:
     def keyed(value: Any) -> Json:
         return {"hmac": hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest()}
 
@@ -73,6 +55,27 @@ def _content(operation: Operation, key: bytes) -> dict[str, Json]:
         "after": conceal(operation.after, keyed),
         "precondition": dict(operation.precondition),
     }
+
+
+def plan_digest(scope: Scope, contents: Sequence[Mapping[str, Json]]) -> str:
+    """SHA-256 over the scope and the operations' contents in the plan's order: the same files against the same live
+    state give the same digest on any machine."""
+    return _sha256({**scope.json(), "operations": contents})
+
+
+def operation_digest(scope: Scope, content: Mapping[str, Json]) -> str:
+    """The digest of one operation by itself, wherever it stands in a plan."""
+    return _sha256({**scope.json(), "operation": content})
+
+
+def inputs_digest(canonical_inputs: Json, key: bytes) -> str:
+    """HMAC of the whole desired state under the tenant's key: files hold secrets, and this must not be guessed at."""
+    return hmac.new(key, canonical_json(canonical_inputs), hashlib.sha256).hexdigest()
+
+
+def checksum(document: Mapping[str, Json]) -> str:
+    """SHA-256 of a plan file without its own `checksum`."""
+    return _sha256({name: value for name, value in document.items() if name != "checksum"})
 
 
 def _sha256(value: Json) -> str:
