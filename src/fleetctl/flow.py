@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -31,6 +32,7 @@ from fleetctl.errors import (
     EXIT_STALE,
     Stop,
 )
+from fleetctl.files import collector_paused
 from fleetctl.guards import NO_OVERRIDE, Override
 from fleetctl.journal import Journal, Outcome
 from fleetctl.live import Live
@@ -199,13 +201,10 @@ def _opened(request: Request) -> Iterator[Session]:
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
     with _connected(wished, chosen, request) as connection:
         url = target.shown(chosen.server, request.base)
-        yield Session(
-            request=request,
-            desired=wished,
-            target=chosen,
-            client=connection.client,
-            live=reading.read(connection.client, url, wished.tenant_id),
-        )
+        with collector_paused():
+            live = reading.read(connection.client, url, wished.tenant_id)
+        gc.freeze()  # what was read lives to the end: no collection needs to look through it again
+        yield Session(request=request, desired=wished, target=chosen, client=connection.client, live=live)
 
 
 @contextmanager
