@@ -182,10 +182,10 @@ def headers_of(who: str) -> dict[str, str]:
     }
 
 
-def open_plane(url: str) -> Plane:
+def open_plane(url: str, wait_seconds: float = 20.0) -> Plane:
     """The plane on a database; a new one gets its people and sites."""
     clock = Time()
-    store = open_store(url, clock=clock, sleep=time.sleep, entropy=os.urandom, wait_seconds=20.0)
+    store = open_store(url, clock=clock, sleep=time.sleep, entropy=os.urandom, wait_seconds=wait_seconds)
     if store.view(lambda tx: tx.tenant("root")) is None:
         store.transact(_populate)
     return Plane(store, clock)
