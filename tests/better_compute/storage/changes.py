@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
+from sqlalchemy import event as hooks
+
 from better_compute.domain.commands import Command
 from better_compute.domain.decide import decide
 from better_compute.domain.decision import Decision
@@ -92,6 +94,19 @@ def events(store: Store, tenant_id: str = "root", limit: int = 10_000, **query: 
     """The tenant's events, all of them numbered."""
     store.number_events(tenant_id)
     return store.view(lambda tx: tx.events(EventQuery(tenant_id=tenant_id, limit=limit, **query)))
+
+
+@contextmanager
+def counted(store: SqlStore) -> Iterator[list[str]]:
+    """The statements that the store runs in the block."""
+    seen: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        seen.append(statement)
+
+    hooks.listen(store._database.engine, "before_cursor_execute", note)
+    yield seen
+    hooks.remove(store._database.engine, "before_cursor_execute", note)
 
 
 def is_chain(events: Iterable[EventRecord], previous: str = START, last: int = 0) -> bool:
