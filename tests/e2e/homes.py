@@ -111,7 +111,7 @@ def checked(ran: Ran) -> Ran:
     """Holds of every run."""
     assert ran.code in EXIT_CODES, ran
     assert "Traceback" not in ran.said, ran.said
-    assert "INTERNAL_ERROR" not in ran.err, ran.err
+    assert "this should not have happened" not in ran.err, ran.err
     return ran
 
 
