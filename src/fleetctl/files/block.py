@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fleetctl.files.document import Map, Seq
+from fleetctl.files.document import Map
 from fleetctl.files.flow import Flow
 from fleetctl.files.literal import block_scalar
 from fleetctl.files.nodes import Nodes
@@ -56,7 +56,7 @@ class Block:
         """The root node of a document that begins behind its marker, which ends at `pos`."""
         return self._node(pos, -1, in_map=False)
 
-    def _map(self, line: _Line, indent: int, start: int) -> tuple[Map, _Line]:
+    def _map(self, line: _Line, indent: int, start: int) -> _Node:
         """The map whose first key stands on `line`, in column `indent` (from 0)."""
         r = self._r
         text, known, scalars, match = r.text, r.known, r.scalars, _LINE.match
@@ -85,9 +85,9 @@ class Block:
             if line[2] is not None or len(line[1]) != indent:
                 break
         r.trail.pop()
-        return out, line
+        return out, start, line
 
-    def _seq(self, line: _Line, indent: int, start: int) -> tuple[Seq, _Line]:
+    def _seq(self, line: _Line, indent: int, start: int) -> _Node:
         """The list whose first dash stands on `line`, in column `indent` (from 0)."""
         r = self._r
         out = r.open_seq(start)
@@ -95,8 +95,7 @@ class Block:
             r.trail[-1] = len(out)
             _, dash, key, value, whole = line.groups()
             if key is not None:
-                at = line.start(3)
-                item, line = self._map(line, indent + len(dash), at)
+                item, at, line = self._map(line, indent + len(dash), line.start(3))
             elif whole is None or value is None:
                 item, at, line = self._indented(line.end(1), indent, in_map=False)
             else:
@@ -110,7 +109,7 @@ class Block:
             if line[2] is None or len(line[1]) != indent:
                 break
         r.trail.pop()
-        return out, line
+        return out, start, line
 
     def _longer(self, value: Any, at: int, line: _Line, indent: int) -> tuple[Any, _Line]:
         """The scalar at `at` when `line`, the one behind it, is deeper than it may be: a plain one may go on there."""
@@ -169,7 +168,8 @@ class Block:
         value, value_at, colon = None, key_at, line.end(1)
         if len(line[1]) == indent and r.at(colon) == ":" and r.at(colon + 1) in (" ", "\n"):
             value, value_at, line = self._indented(colon, indent, in_map=True)
-        self._nodes.put(out, name, key_at, value, value_at)
+        written = r.text[key_at : key_at + len(key)] if isinstance(key, str) else ""
+        self._nodes.add(out, name, written, key_at, value, value_at)
         return line
 
     def _no_entry(self, pos: int) -> UnreadableError:
@@ -192,11 +192,9 @@ class Block:
             pos += 1
         inner, column = r.match(_LINE, pos), indent + pos - sign
         if inner[2] is not None:
-            seq, line = self._seq(inner, column, pos)
-            return seq, pos, line
+            return self._seq(inner, column, pos)
         if _KEY.match(r.text, pos):
-            out, line = self._map(inner, column, pos)
-            return out, pos, line
+            return self._map(inner, column, pos)
         return self._node(pos, indent, in_map=False)
 
     def _below(self, line: _Line, indent: int, null_at: int, *, in_map: bool) -> _Node:
@@ -209,13 +207,11 @@ class Block:
             return None, null_at, line
         pos = line.end(1)
         if line[2] is not None:
-            seq, line = self._seq(line, column, pos)
-            return seq, pos, line
-        if line[3] is not None or _KEY.match(self._r.text, pos):
-            out, line = self._map(line, column, pos)
-            return out, pos, line
-        if self._r.ends(pos):
+            return self._seq(line, column, pos)
+        if line[3] is None and self._r.ends(pos):
             return None, null_at, line
+        if line[3] is not None or _KEY.match(self._r.text, pos):
+            return self._map(line, column, pos)
         return self._node(pos, indent, in_map=in_map)
 
     def _node(self, pos: int, indent: int, *, in_map: bool) -> _Node:

@@ -74,6 +74,12 @@ def test_every_document_of_a_stream_is_read_with_its_line() -> None:
     assert [(d.root, d.line) for d in documents(text)] == [({"a": 1}, 3), ({"b": 2}, 6), ({"c": 3}, 13)]
 
 
+def test_a_marker_is_never_part_of_a_key() -> None:
+    assert [p.rule for p in problems("---\n--- b: c\n")] == ["yaml.syntax"]
+    assert [d.root for d in documents("---\n--- {b: c}\n---\n... # d: e\n")] == [{"b": "c"}]
+    assert value("---a: 1\n...b: 2\n") == {"---a": 1, "...b": 2}
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "# only\n  # comments\n", "---\n", "---\n---\n...\n", "--- # c\n", "~\n"])
 def test_a_text_without_content_has_no_document(text: str) -> None:
     assert documents(text) == []
