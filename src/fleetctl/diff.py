@@ -227,7 +227,8 @@ def _check_unstated(entry: PoolEntry, state: PoolState) -> tuple[Problem, ...]:
     """Rule fleet.offersUnstated: silence neither keeps nor withdraws the offers there are."""
     if entry.offers_are != "unstated" or not state.others:
         return ()
-    message = f"the pool has {state.others} live offers and the files do not say what should become of them"
+    others = sorted(tenant for tenant in state.offers if state.pool and tenant != state.pool.owner_id)
+    message = f"the pool is offered to {', '.join(others)}, and the files do not say what should become of that"
     hint = "write them, or `offers: []` to withdraw them all, or `offers: unmanaged` to leave them to others"
     return (Problem(INVALID_STATE, "fleet.offersUnstated", message, "offers", hint),)
 

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -159,7 +159,7 @@ def apply(
         # 7. Run it.
         outcomes, signal_name = _run(made, digest, session, journal, parallelism, progress)
         # 8. Say what was done and what was not.
-        finished = report.of_apply(made, outcomes, session.header(), signal_name)
+        finished = report.of_apply(replace(made, digest=digest), outcomes, session.header(), signal_name)
     if report_file is not None:
         report.save(report_file, report.write_plan(finished))
     return Finished(finished, _exit_code(outcomes, signal_name))
