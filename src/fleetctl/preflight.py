@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from better_compute.domain.commands import SetQuota
 from better_compute.domain.decide import decide
 from better_compute.domain.facts import Facts
-from better_compute.domain.problems import Problem, Refused
+from better_compute.domain.problems import Problem, Refused, errors
 from better_compute.domain.state import PoolState
 from fleetctl.desired.locate import locate
 from fleetctl.live import Live
@@ -27,6 +27,7 @@ def check(plan: Plan, live: Live, client: Client | None) -> list[Problem]:
     if open_questions and client is not None:
         verdicts = client.preflight.check([o.command for o in plan.operations], plan.scope.caller)
         judged = _answered(judged, [verdict.problems for verdict in verdicts])
+    judged = _without_echoes(plan.operations, judged)
     return [_placed(p, o) for o, problems in zip(plan.operations, judged, strict=True) for p in problems]
 
 
@@ -57,6 +58,15 @@ def _answered(judged: list[list[Problem]], answers: Iterable[Sequence[Problem]])
         rules = {p.rule for p in known}
         merged.append(known + [p for p in remote if p.rule not in rules])
     return merged
+
+
+def _without_echoes(operations: Sequence[Operation], judged: list[list[Problem]]) -> list[list[Problem]]:
+    """Without what merely follows: that a pool is not there is no news where its own creation is refused."""
+    unborn = {o.pool_id for o, found in zip(operations, judged, strict=True) if o.action == "create" and errors(found)}
+    return [
+        [p for p in found if p.rule != "pool.owner" or o.pool_id not in unborn]
+        for o, found in zip(operations, judged, strict=True)
+    ]
 
 
 def _placed(problem: Problem, operation: Operation) -> Problem:
