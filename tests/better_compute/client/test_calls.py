@@ -90,6 +90,12 @@ def test_an_answer_that_no_control_plane_gives_is_a_clear_error(
         connect(server.url).system.info()
 
 
+def test_an_answer_that_is_nested_without_end_is_a_clear_error(server: Server, connect: Connect) -> None:
+    server.script = [reply(200, b'{"data": ' + b"[" * 100_000)]
+    with pytest.raises(ComputeError, match="is not understood"):
+        connect(server.url).call("system/info", {})
+
+
 def test_a_redirect_is_not_followed_and_takes_no_token_along(server: Server, connect: Connect) -> None:
     server.script = [reply(307, b"", Location=f"{server.url}/elsewhere?t={TOKEN}")]
     caught = failure(connect(server.url, token=TOKEN))
