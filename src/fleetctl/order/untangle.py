@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -55,7 +56,7 @@ class _Run:
         self.sequence: list[int] = []
         self.dropped: list[tuple[int, int]] = []
         self.cycles: list[tuple[int, ...]] = []
-        self.followers: dict[int, list[int]] = {}
+        self.followers: dict[int, list[int]] = defaultdict(list)
         self.missing = [0] * len(done)
         self.path: list[int] = []
         self.places: dict[int, int] = {}
@@ -64,7 +65,7 @@ class _Run:
         for then, firsts in waits.items():
             for first, strength in firsts.items():
                 if strength >= least and not done[first]:
-                    self.followers.setdefault(first, []).append(then)
+                    self.followers[first].append(then)
                     self.missing[then] += 1
         self.ready = [n for n, count in enumerate(self.missing) if not count and not done[n]]
 

@@ -3,7 +3,8 @@ above both. A wish is a soft edge; where wishes contradict rules or each other, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from better_compute.domain.atoms import DEFAULT_OWNER_QUOTA
@@ -37,14 +38,12 @@ Balance = tuple[list[Part], list[Part]]
 """The raises and the lowerings of what must not be below, or above, both its before and its after."""
 
 
-def cover(needs: Iterable[Part], gives: Iterable[Part]) -> Iterator[tuple[int, int, int]]:
+def cover(needs: Sequence[Part], gives: Sequence[Part]) -> Iterator[tuple[int, int, int]]:
     """Which of `gives` each of `needs` waits for, and for how much: (give, need, amount).
 
     What `needs` amount to beyond `gives` waits for nothing: it is the change itself. Every part of the rest has a part
-    of `gives` of its own, so whichever needs are done, the gives done cover them. At most one edge for each need and
-    each give.
+    of `gives` of its own, so whichever needs are done, the gives done cover them. No more edges than needs and gives.
     """
-    needs, gives = list(needs), list(gives)
     spare = max(0, sum(amount for _, amount in needs) - sum(amount for _, amount in gives))
     supply = iter(gives)
     giver = left = 0
@@ -67,28 +66,37 @@ class Wishes:
     def __init__(self) -> None:
         self._found: list[Wish] = []
         self._tenants: dict[tuple[str, str, str], Balance] = {}
+        self._mixed: set[int] = set()
 
     def gather(self, group: Group) -> None:
         changes = moves(group)
         if len(changes) > 1:
             self._found += _lower_first(group, changes)
+            self._mixed |= {move[0] for move in changes if move[4] > 0} & {move[0] for move in changes if move[4] < 0}
         for number, tenant_id, model, resource, delta in across_models(group) if group.changes_model else changes:
             balance = self._tenants.setdefault((tenant_id, model, resource), ([], []))
             balance[delta < 0].append((number, abs(delta)))
 
     def all(self, bound: Collection[int]) -> list[Wish]:
         """Every wish. Operations that are `bound` by rules, or raise one thing and lower another, are the ones that
-        can lie on a cycle: as lowerings they are spared first, as raises they are counted on last."""
-        raising, lowering = ({n for balance in self._tenants.values() for n, _ in balance[side]} for side in (0, 1))
-        entangled = (raising & lowering).union(bound)
+        can lie on a cycle: as lowerings they are spared first, as raises they are counted on last. Still a pairing is
+        made before cycles are known: now and then a wish is given up that another pairing would have kept."""
+        entangled = self._mixed.union(bound)
         found = self._found
-        for (tenant_id, model, resource), (raises, lowers) in self._tenants.items():
-            if raises and lowers:
-                lowers.sort(key=lambda part: (part[0] not in entangled, part[1]))
-                raises.sort(key=lambda part: (part[0] in entangled, part[1]))
-                for first, then, amount in cover(lowers, raises):
-                    found.append(Wish(first, then, "below", tenant_id, model, resource, amount))
+        # Sorted, since the order of rows in files and answers must not decide which of two cycles is found.
+        for key in sorted(key for key, (raises, lowers) in self._tenants.items() if raises and lowers):
+            free_raises, raises = _by_amount(self._tenants[key][0], entangled)
+            free_lowers, lowers = _by_amount(self._tenants[key][1], entangled)
+            for first, then, amount in cover(lowers + free_lowers, free_raises + raises):
+                found.append(Wish(first, then, "below", *key, amount))
         return found
+
+
+def _by_amount(parts: list[Part], entangled: Collection[int]) -> tuple[list[Part], list[Part]]:
+    """The parts that are not entangled, and those that are, small ones first: so equal ones meet, and what is spared
+    spares as many operations as it can."""
+    parts.sort(key=itemgetter(1))
+    return [p for p in parts if p[0] not in entangled], [p for p in parts if p[0] in entangled]
 
 
 def _lower_first(group: Group, changes: Iterable[Move]) -> Iterator[Wish]:
@@ -98,7 +106,8 @@ def _lower_first(group: Group, changes: Iterable[Move]) -> Iterator[Wish]:
     for number, tenant_id, _, resource, delta in changes:
         pool.setdefault(resource, ([], []))[delta < 0].append((number, abs(delta)))
         tenants[number] = tenant_id
-    for resource, (raises, lowers) in pool.items():
+    for resource in sorted(pool):
+        raises, lowers = pool[resource]
         if raises and lowers:
             for first, then, amount in cover(raises, lowers):
                 yield Wish(first, then, "above", tenants[then], group.model[1], resource, amount)
@@ -125,8 +134,7 @@ def moves(group: Group) -> list[Move]:
     found: list[Move] = []
     live, (_, model) = group.live, group.model
     for number, create in group.creates.items():
-        if live.pool is None:
-            _note(found, number, create.tenant_id, model, {}, _owner_quota(create))
+        _note(found, number, create.tenant_id, model, {}, _owner_quota(create))
     for number, command in group.grants:
         before = held(live, command.to_tenant_id)
         _note(found, number, command.to_tenant_id, model, before, quota_after(before, command))

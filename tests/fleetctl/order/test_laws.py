@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from better_compute.domain.commands import SetQuota
+from better_compute.domain.commands import Command, OfferPool, SetQuota
 from fleetctl.order import GivenUp, arrange, ordering, rules, wishes
 from fleetctl.order.untangle import Untangled
 from tests.fleetctl.order.fleets import ROOT, Change, Wanted, change, random_change, wide
@@ -25,6 +25,7 @@ from tests.fleetctl.order.laws import (
     pools_left,
     tenants_below,
 )
+from tests.fleetctl.order.shapes import everything_contradicts
 
 Fleet = Mapping[str, Wanted]
 
@@ -92,14 +93,41 @@ def test_the_order_of_the_input_changes_nothing(rng: Random, shuffle: Random) ->
     assert told(found) == told(shuffled(found, shuffle))
 
 
+def test_the_order_of_quota_rows_does_not_decide_what_is_given_up() -> None:
+    knot = everything_contradicts(200)
+    assert told(knot) == told(shuffled(knot, Random(1)))
+
+
+def test_without_sorting_the_rows_their_order_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    knot = everything_contradicts(200)
+    monkeypatch.setattr(wishes, "sorted", list, raising=False)
+    assert told(knot) != told(shuffled(knot, Random(1)))
+
+
 def shuffled(found: Change, rng: Random) -> Change:
-    return Change(rng.sample(found.commands, len(found.commands)), dict(reversed(found.live.items())))
+    """The same change with its commands, pools, offers and quota rows in another order."""
+    commands = [_turned(command) for command in rng.sample(found.commands, len(found.commands))]
+    states = {
+        pool_id: replace(
+            state,
+            offers=dict(reversed(state.offers.items())),
+            quotas={t: dict(reversed(rows.items())) for t, rows in reversed(state.quotas.items())},
+        )
+        for pool_id, state in reversed(found.live.items())
+    }
+    return Change(commands, states)
+
+
+def _turned(command: Command) -> Command:
+    if isinstance(command, OfferPool | SetQuota):
+        return replace(command, quota=dict(reversed(list(command.quota.items()))))
+    return command
 
 
 def told(found: Change) -> tuple[object, ...]:
     """An ordering in words that do not depend on where the commands stand in the input."""
     result = arrange(found.commands, found.live)
-    named = [repr(command) for command in found.commands]
+    named = [(type(c).__name__, c.pool_id, getattr(c, "to_tenant_id", "")) for c in found.commands]
     return (
         [named[n] for n in result.sequence],
         [{named[n] for n in result.depends_on[n]} for n in result.sequence],

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from better_compute.domain.commands import Command
+from better_compute.domain.commands import Command, OfferPool, SetQuota
 from better_compute.domain.state import PoolState, QuotaRow, Terms
 from fleetctl.order import GivenUp, Ordering, arrange
-from tests.fleetctl.order.fleets import ROOT, Wanted, change, wide
-from tests.fleetctl.order.laws import LAWS, States
+from tests.fleetctl.order.fleets import ROOT, Change, Wanted, change, wide
+from tests.fleetctl.order.laws import LAWS, States, broken_rules
 
 _VERBS = {
     "CreatePool": "create",
@@ -31,6 +31,7 @@ class Told:
         self.ordering: Ordering = arrange(found.commands, found.live)
         self.words = [_words(command) for command in found.commands]
         self.sequence = [self.words[n] for n in self.ordering.sequence]
+        assert self.ordering.cycles == ()
         assert [law(States(found, self.ordering)) for law in LAWS] == [[]] * len(LAWS)
 
     def waits_for(self, operation: str) -> list[str]:
@@ -79,6 +80,22 @@ def test_in_a_pool_that_stops_being_single_tenant_the_next_tenant_comes_without_
     assert told.lost("gap") == []
 
 
+def test_an_offer_to_the_owner_is_no_second_tenant() -> None:
+    found = change({"p": Wanted(single=True, offers={"acme": 8})}, {"p": Wanted(single=True)})
+    own = OfferPool(tenant_id=ROOT, pool_id="p", to_tenant_id=ROOT, quota={"gpu": 200})
+    bound = arrange([own, *found.commands], found.live)
+    assert bound.given_up == ()
+    assert broken_rules(States(Change([own, *found.commands], found.live))) == []
+
+
+def test_a_single_tenant_pool_that_two_tenants_hold_against_the_rule_loses_both_before_the_next_comes() -> None:
+    told = Told(
+        {"p": Wanted(single=True, offers={"acme": 0, "globex": 0})},
+        {"p": Wanted(single=True, offers={"initech": 8})},
+    )
+    assert told.sequence == ["withdraw p from acme", "withdraw p from globex", "offer p to initech"]
+
+
 def test_two_pools_that_swap_their_tenants_leave_one_tenant_below_and_say_so() -> None:
     told = Told(
         {"p": Wanted(single=True, offers={"acme": 8}), "q": Wanted(single=True, offers={"globex": 8})},
@@ -106,9 +123,10 @@ def test_three_pools_that_pass_their_tenants_round_leave_one_tenant_below() -> N
     assert told.lost("below") == [("offer r to acme", "withdraw p from acme", "acme", 8)]
 
 
-def test_a_tenant_that_also_gets_a_free_pool_is_not_below_in_a_swap() -> None:
+@pytest.mark.parametrize("free", [{"r": Wanted()}, {}], ids=["live", "new"])
+def test_a_tenant_that_also_gets_a_free_pool_is_not_below_in_a_swap(free: Mapping[str, Wanted]) -> None:
     told = Told(
-        {"p": Wanted(single=True, offers={"acme": 8}), "q": Wanted(single=True, offers={"globex": 8}), "r": Wanted()},
+        {"p": Wanted(single=True, offers={"acme": 8}), "q": Wanted(single=True, offers={"globex": 8}), **free},
         {
             "p": Wanted(single=True, offers={"globex": 8}),
             "q": Wanted(single=True, offers={"acme": 8}),
@@ -117,6 +135,23 @@ def test_a_tenant_that_also_gets_a_free_pool_is_not_below_in_a_swap() -> None:
     )
     assert told.waits_for("withdraw p from acme") == ["offer r to acme"]
     assert told.lost("below") == []
+
+
+def test_what_a_tenant_loses_for_good_is_first_what_a_rule_binds() -> None:
+    told = Told(
+        {"o": Wanted(offers={"acme": 8}), "p": Wanted(single=True, offers={"acme": 8}), "q": Wanted()},
+        {"o": Wanted(), "p": Wanted(single=True, offers={"globex": 8}), "q": Wanted(offers={"acme": 8})},
+    )
+    assert told.waits_for("withdraw p from acme") == []
+    assert told.waits_for("withdraw o from acme") == ["offer q to acme"]
+
+
+def test_a_raise_that_also_lowers_is_counted_on_last() -> None:
+    told = Told(
+        {"o": Wanted(offers={"acme": Terms({"gpu": 1, "vcpu": 8})}), "p": Wanted(offers={"acme": 8}), "q": Wanted()},
+        {"o": Wanted(offers={"acme": 9}), "p": Wanted(), "q": Wanted(offers={"acme": 8})},
+    )
+    assert told.waits_for("withdraw p from acme") == ["offer q to acme"]
 
 
 def test_a_quota_that_moves_between_pools_is_raised_before_it_is_lowered() -> None:
@@ -215,6 +250,19 @@ def test_an_offer_narrowed_for_a_single_tenant_policy_precedes_an_update_that_al
     assert told.waits_for("offer q to acme") == ["update p"]
 
 
+def test_a_narrowed_offer_is_still_what_an_update_of_the_model_takes_away() -> None:
+    told = Told(
+        {"p": Wanted(offers={"acme": wide(8)}), "q": Wanted()},
+        {"p": Wanted(model="H200", single=True, offers={"acme": 8}), "q": Wanted(offers={"acme": 8})},
+    )
+    assert told.waits_for("update p") == ["offer p to acme", "offer q to acme"]
+
+
+def test_an_offer_narrowed_without_need_follows_an_update_of_the_model() -> None:
+    told = Told({"p": Wanted(offers={"acme": wide(8)})}, {"p": Wanted(model="H200", offers={"acme": 8})})
+    assert told.waits_for("offer p to acme") == ["update p"]
+
+
 def test_two_pools_that_swap_their_models_leave_their_holders_without_one_and_say_so() -> None:
     told = Told(
         {"p": Wanted(offers={"acme": 8}), "q": Wanted(model="H200", offers={"acme": 8})},
@@ -231,6 +279,15 @@ def test_a_withdrawn_quota_that_stays_frozen_in_use_is_none_to_count_on() -> Non
     found = change({"p": Wanted(offers={"acme": 8}), "q": Wanted()}, {"p": Wanted(), "q": Wanted(offers={"acme": 8})})
     found.live["p"].quotas["acme"]["gpu"] = QuotaRow(8, used=8)
     assert arrange(found.commands, found.live).depends_on == ((1,), ())
+
+
+def test_a_quota_row_that_is_not_named_is_not_lowered() -> None:
+    found = change(
+        {"p": Wanted(owner={"gpu": 8, "vcpu": 64}), "q": Wanted(owner={"gpu": 8, "vcpu": 8})},
+        {"p": Wanted(owner={"gpu": 8, "vcpu": 64}), "q": Wanted(owner={"gpu": 8, "vcpu": 64})},
+    )
+    alone = SetQuota(tenant_id=ROOT, pool_id="p", to_tenant_id=ROOT, quota={"gpu": 16})
+    assert arrange([alone, *found.commands], found.live).depends_on == ((), ())
 
 
 def test_resources_are_counted_one_by_one() -> None:
