@@ -32,7 +32,6 @@ from fleetctl.errors import (
     EXIT_STALE,
     Stop,
 )
-from fleetctl.files import collector_paused
 from fleetctl.guards import NO_OVERRIDE, Override
 from fleetctl.journal import Journal, Outcome
 from fleetctl.live import Live
@@ -201,9 +200,10 @@ def _opened(request: Request) -> Iterator[Session]:
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
     with _connected(wished, chosen, request) as connection:
         url = target.shown(chosen.server, request.base)
-        with collector_paused():
-            live = reading.read(connection.client, url, wished.tenant_id)
-        gc.freeze()  # what was read lives to the end: no collection needs to look through it again
+        live = reading.read(connection.client, url, wished.tenant_id)
+        # What was imported and read lives to the end: no collection looks through it again.
+        gc.freeze()
+        gc.enable()
         yield Session(request=request, desired=wished, target=chosen, client=connection.client, live=live)
 
 
