@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, select
 
 from better_compute.domain.ids import random_id
 from better_compute.service.ports import Clock, Entropy, Tx
-from better_compute.storage import numbering, schema
+from better_compute.storage import schema
 from better_compute.storage import tables as t
 from better_compute.storage.database import Database, Sleep
 from better_compute.storage.directory import DirectoryTx
@@ -64,6 +64,8 @@ class SqlStore:
     def number_events(self, tenant_id: str) -> None:
         if self._database.dialect == "sqlite":
             return
+        from better_compute.storage import numbering  # not at the top: it knows PostgreSQL's dialect alone
+
         if self._database.read(lambda connection: numbering.any_waiting(connection, tenant_id)):
             self._database.write(lambda connection: numbering.number(connection, tenant_id))
 
