@@ -58,9 +58,10 @@ def content(operation: Operation, key: bytes) -> dict[str, Json]:
 
 
 def plan_digest(scope: Scope, contents: Sequence[Mapping[str, Json]]) -> str:
-    """SHA-256 over the scope and the operations' contents in the plan's order: the same files against the same live
-    state give the same digest on any machine."""
-    return _sha256({**scope.json(), "operations": contents})
+    """SHA-256 over the scope and the operations' contents: the same files against the same live state give the same
+    digest on any machine. The order is that of pools, actions and tenants, not the plan's: that one follows from the
+    operations, and from live facts that none of them depends on."""
+    return _sha256({**scope.json(), "operations": sorted(contents, key=_place)})
 
 
 def operation_digest(scope: Scope, content: Mapping[str, Json]) -> str:
@@ -76,6 +77,10 @@ def inputs_digest(canonical_inputs: Json, key: bytes) -> str:
 def checksum(document: Mapping[str, Json]) -> str:
     """SHA-256 of a plan file without its own `checksum`."""
     return _sha256({name: value for name, value in document.items() if name != "checksum"})
+
+
+def _place(content: Mapping[str, Json]) -> tuple[str, str, str]:
+    return content["poolId"], content["action"], content["toTenantId"] or ""
 
 
 def _sha256(value: Json) -> str:
