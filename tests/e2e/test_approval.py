@@ -112,7 +112,7 @@ def test_the_digest_is_the_same_at_another_time_and_for_another_reader(home: Hom
 # Another target.
 
 
-def test_a_plan_runs_at_its_own_control_plane_alone(home: Home) -> None:
+def test_k028_a_plan_runs_at_its_own_control_plane_alone(home: Home) -> None:
     file = saved(home)
     digest = json.loads(file.read_text())["digest"]
     home.sql("UPDATE meta SET value = 'elsewhere' WHERE value = 'home'")
@@ -128,7 +128,7 @@ def test_a_plan_runs_at_its_own_control_plane_alone(home: Home) -> None:
         ({"fleet": "another"}, "fleet: planned for default, this is another"),
     ],
 )
-def test_a_plan_is_of_one_tenant_caller_and_fleet(home: Home, root: dict[str, str], said: str) -> None:
+def test_k028_a_plan_is_of_one_tenant_caller_and_fleet(home: Home, root: dict[str, str], said: str) -> None:
     home.wish(pool := entry("fra1-a", {"globex": 8}))
     file = saved(home)
     digest = json.loads(file.read_text())["digest"]
@@ -141,7 +141,9 @@ def test_a_plan_is_of_one_tenant_caller_and_fleet(home: Home, root: dict[str, st
     ("name", "value"),
     [("SERVER", "https://other.example.com"), ("TENANT", "acme"), ("CALLER", "sa_other")],
 )
-def test_an_environment_that_disagrees_ends_the_run_before_anything_is_read(home: Home, name: str, value: str) -> None:
+def test_k051_an_environment_that_disagrees_ends_the_run_before_anything_is_read(
+    home: Home, name: str, value: str
+) -> None:
     file = saved(home)
     said = refused(home, "--plan", file, **{f"FLEETCTL_{name}": value})
     assert f"FLEETCTL_{name} is {value}, and the files say" in said
@@ -180,7 +182,7 @@ ALTERED: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("name", ALTERED)
-def test_an_altered_plan_file_does_not_match_its_digest(home: Home, name: str) -> None:
+def test_k033_an_altered_plan_file_does_not_match_its_digest(home: Home, name: str) -> None:
     file = saved(home)
     altered = ALTERED[name](file.read_text())
     assert altered != file.read_text()
