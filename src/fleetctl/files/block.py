@@ -9,6 +9,7 @@ A method that reads a node returns its value, the offset where it stands and the
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from fleetctl.files.document import Map
@@ -31,6 +32,7 @@ _LINE = re.compile(
     r"(?:[ ]*+(?:#[^\n]*+)?\n)*+([ ]*+)(-(?=[ \n])[ ]*+)?(?:([A-Za-z0-9_][A-Za-z0-9_./$-]*+):(?=[ \n]))?"
     rf"(?:[ ]*+({_PLAIN}|{_QUOTED})?[ ]*+(?:(?<=[ ])#[^\n]*+)?(\n))?"
 )
+_line_at: Callable[[str, int], _Line] = _LINE.match  # type: ignore[assignment]  # it matches everywhere
 _KEY = re.compile(
     r"(?:[&!][^ \t\n]*+[ ]++)*+"
     rf"""(?:"(?:[^"\\\n]|\\[^\n])*+"|'(?:[^'\n]|'')*+'|\*[A-Za-z0-9_-]++|{PLAIN_LINE})[ ]*+:(?=[ \n])"""
@@ -50,7 +52,7 @@ class Block:
 
     def at_line(self, pos: int) -> _Node:
         """The root node of a document that begins with the line at `pos`."""
-        return self._below(self._r.match(_LINE, pos), -1, pos, in_map=False)
+        return self._below(_line_at(self._r.text, pos), -1, pos, in_map=False)
 
     def behind(self, pos: int) -> _Node:
         """The root node of a document that begins behind its marker, which ends at `pos`."""
@@ -59,17 +61,22 @@ class Block:
     def _map(self, line: _Line, indent: int, start: int) -> _Node:
         """The map whose first key stands on `line`, in column `indent` (from 0)."""
         r = self._r
-        text, known, scalars, match = r.text, r.known, r.scalars, _LINE.match
+        text, known, scalars = r.text, r.known, r.scalars
         out = r.open_map(start)
         at = out.at
         while True:
             _, _, key, value, whole = line.groups()
             if key is None:
-                following = self._odd_entry(line, indent, out)
-                if following is None:
+                if (odd := self._odd_entry(line, indent, out)) is None:
                     break
-                line = following
-            elif value is None or whole is None or (name := known.get(key)) is None or name in out:
+                line = odd
+            elif (
+                value is None
+                or whole is None
+                or (name := known.get(key)) is None
+                or name in out
+                or len((following := _line_at(text, line.end()))[1]) > indent
+            ):
                 line = self._entry(line, indent, out)
             else:
                 value_at = line.start(4)
@@ -79,9 +86,7 @@ class Block:
                     r.trail[-1] = name
                     out[name] = self._nodes.value(value, value_at)
                 at += (line.start(3), value_at)
-                line = match(text, line.end())  # type: ignore[assignment]  # matches everywhere
-                if len(line[1]) > indent:
-                    out[name], line = self._longer(out[name], value_at, line, indent)
+                line = following
             if line[2] is not None or len(line[1]) != indent:
                 break
         r.trail.pop()
@@ -96,14 +101,12 @@ class Block:
             _, dash, key, value, whole = line.groups()
             if key is not None:
                 item, at, line = self._map(line, indent + len(dash), line.start(3))
-            elif whole is None or value is None:
+            elif whole is None or value is None or len((following := _line_at(r.text, line.end()))[1]) > indent:
                 item, at, line = self._indented(line.end(1), indent, in_map=False)
             else:
                 at = line.start(4)
                 item = self._nodes.value(value, at)
-                line = self._r.match(_LINE, line.end())
-                if len(line[1]) > indent:
-                    item, line = self._longer(item, at, line, indent)
+                line = following
             out.append(item)
             out.at.append(at)
             if line[2] is None or len(line[1]) != indent:
@@ -111,19 +114,12 @@ class Block:
         r.trail.pop()
         return out, start, line
 
-    def _longer(self, value: Any, at: int, line: _Line, indent: int) -> tuple[Any, _Line]:
-        """The scalar at `at` when `line`, the one behind it, is deeper than it may be: a plain one may go on there."""
-        if self._r.text[at] in "\"'":
-            return value, line
-        text, end = plain(self._r, at, indent)
-        return self._nodes.value(text, at), self._r.match(_LINE, self._r.end_of_line(end, at))
-
     def _entry(self, line: _Line, indent: int, out: Map) -> _Line:
-        """The entry of a line with a usual key: its value is not on the line, or not usual, or the key is new."""
+        """The entry of a line with a usual key, when the value is not usual or may go on below, or the key is new."""
         key_at = line.start(3)
         self._r.trail[-1] = key = self._nodes.plain_key(line[3], key_at)
         if line[4] is None and line[5] is not None:
-            after = self._r.match(_LINE, line.end())
+            after = _line_at(self._r.text, line.end())
             value, value_at, after = self._below(after, indent, line.end(3) + 1, in_map=True)
         else:
             value, value_at, after = self._node(line.end(3) + 1, indent, in_map=True)
@@ -187,10 +183,10 @@ class Block:
         """The node behind the sign (dash, `?` or `:`) in column `indent`; a map or list may begin on the same line."""
         r, pos = self._r, sign + 1
         if (following := r.rest_is_blank(pos)) is not None:
-            return self._below(r.match(_LINE, following), indent, pos, in_map=in_map)
+            return self._below(_line_at(r.text, following), indent, pos, in_map=in_map)
         while r.at(pos) == " ":
             pos += 1
-        inner, column = r.match(_LINE, pos), indent + pos - sign
+        inner, column = _line_at(r.text, pos), indent + pos - sign
         if inner[2] is not None:
             return self._seq(inner, column, pos)
         if _KEY.match(r.text, pos):
@@ -218,7 +214,7 @@ class Block:
         """The node that begins on this line, at or after `pos`, or else below it."""
         r = self._r
         if (following := r.rest_is_blank(pos)) is not None:
-            return self._below(r.match(_LINE, following), indent, pos, in_map=in_map)
+            return self._below(_line_at(r.text, following), indent, pos, in_map=in_map)
         while r.text[pos] == " ":
             pos += 1
         character = r.text[pos]
@@ -230,6 +226,6 @@ class Block:
             return value, pos, line
         if character in "|>":
             value, end = block_scalar(r, pos, indent)
-            return value, pos, self._r.match(_LINE, end)
+            return value, pos, _line_at(self._r.text, end)
         value, end = self._flow.inline(pos, indent)
-        return value, pos, self._r.match(_LINE, r.end_of_line(end, pos))
+        return value, pos, _line_at(self._r.text, r.end_of_line(end, pos))

@@ -52,6 +52,7 @@ def test_nested_maps_and_lists_are_read() -> None:
         ("a:\n  text on\n  the next line\n", {"a": "text on the next line"}),
         ("a: one\n  two\n\n\n  three # end\nb: 1\n", {"a": "one two\n\nthree", "b": 1}),
         ("a: 1\n  2\nb:\n- 1\n  2\n", {"a": "1 2", "b": ["1 2"]}),
+        ("a: 01\n  x\nb:\n- .inf\n  x\nc: [01\n x]\n", {"a": "01 x", "b": [".inf x"], "c": ["01 x"]}),
         ("a:\n- x\n - y\n", {"a": ["x - y"]}),
         ("a: b#c d: e\n".replace(": e", ":e"), {"a": "b#c d:e"}),
         ("a: x - y ? z ! & * | > ' \" % @ ` [ ] { }\n", {"a": "x - y ? z ! & * | > ' \" % @ ` [ ] { }"}),

@@ -21,7 +21,10 @@ from tests.fleetctl.files.reading import Differs, Other, documents, value
 COUNT = 150
 LONG = 20_000
 
-TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc", "Cn"], include_characters="\t\n"), max_size=12)
+TEXT = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Cn"], exclude_characters="\ufeff", include_characters="\t\n"),
+    max_size=12,
+)
 WORD = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,8}", fullmatch=True)
 WORDS = st.sampled_from(
     ["no", "null", "0010", "1e3", ".inf", "- a", "a: b", "a #b", "[x]", "&a", "*a", "!t", "---", "..."]
