@@ -45,7 +45,7 @@ def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[
         if isinstance(decision, Refused):
             judged.append(list(decision.problems))
         else:
-            model.apply(decision.change)
+            model.apply(decision.delta)
             judged.append(list(decision.warnings))
     return judged
 

@@ -66,4 +66,4 @@ def check_command(command: Command, attestors: frozenset[str] | None) -> list[Pr
 def _warned(answer: Decision | Refused, problems: list[Problem]) -> Decision | Refused:
     if isinstance(answer, Refused) or not problems:
         return answer
-    return Decision(answer.change, answer.event, (*problems, *answer.warnings))
+    return Decision(answer.delta, answer.event, (*problems, *answer.warnings))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from better_compute.domain.events import Event
 from better_compute.domain.problems import CONFLICT, NOT_FOUND, VERSION_CONFLICT, Problem, Refused
-from better_compute.domain.state import Change
+from better_compute.domain.state import Delta
 
 __all__ = ["UNCHANGED", "Decision", "Refused", "conflict", "hidden", "version_conflict"]
 
@@ -15,7 +15,7 @@ __all__ = ["UNCHANGED", "Decision", "Refused", "conflict", "hidden", "version_co
 class Decision:
     """Allowed. No event means that nothing changes: then no version rises (invariant 7: one event per change)."""
 
-    change: Change
+    delta: Delta
     event: Event | None = None
     warnings: tuple[Problem, ...] = ()
 
@@ -24,7 +24,7 @@ class Decision:
         return self.event is not None
 
 
-UNCHANGED = Decision(Change())
+UNCHANGED = Decision(Delta())
 
 
 def hidden() -> Refused:

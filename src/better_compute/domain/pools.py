@@ -14,7 +14,7 @@ from better_compute.domain.families import check_model
 from better_compute.domain.policy import check_policy
 from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, Problem, did_you_mean, errors
 from better_compute.domain.quotas import check_atoms, check_quota, freeze_rows
-from better_compute.domain.state import Change, Pool, PoolState, QuotaRow
+from better_compute.domain.state import Delta, Pool, PoolState, QuotaRow
 from better_compute.domain.values import same_value
 
 
@@ -50,7 +50,7 @@ def create(state: PoolState, command: CreatePool, facts: Facts) -> Decision | Re
     owner_quota = dict(DEFAULT_OWNER_QUOTA if command.owner_quota is None else command.owner_quota)
     rows = {resource: QuotaRow(limit) for resource, limit in owner_quota.items()}
     return Decision(
-        Change(pool=pool, quotas={pool.owner_id: rows}),
+        Delta(pool=pool, quotas={pool.owner_id: rows}),
         PoolCreated(owner_id=pool.owner_id, pool_id=pool.id, after=pool, owner_quota=owner_quota),
         tuple(problems),
     )
@@ -78,7 +78,7 @@ def update(state: PoolState, pool: Pool, command: UpdatePool, facts: Facts) -> D
     if refusing := tuple(_check_updated(state, pool, after)):
         return Refused(refusing)
     event = PoolUpdated(owner_id=pool.owner_id, pool_id=pool.id, before=pool, after=after)
-    return Decision(Change(pool=after), event, tuple(problems))
+    return Decision(Delta(pool=after), event, tuple(problems))
 
 
 def check_update(command: UpdatePool) -> list[Problem]:
@@ -101,7 +101,7 @@ def archive(state: PoolState, pool: Pool, command: ArchivePool, facts: Facts) ->
     unoffered = {t: terms for t in state.offers if t != pool.owner_id and (terms := state.terms(t))}
     frozen = {t: rows for t in unoffered if (rows := freeze_rows(state.rows(t)))}
     return Decision(
-        Change(pool=after, offers=dict.fromkeys(state.offers), quotas=frozen),
+        Delta(pool=after, offers=dict.fromkeys(state.offers), quotas=frozen),
         PoolArchived(owner_id=pool.owner_id, pool_id=pool.id, before=pool, after=after, unoffered=unoffered),
     )
 

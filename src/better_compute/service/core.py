@@ -73,8 +73,8 @@ class Service:
             if isinstance(decision, Refused):
                 raise ComputeError(*decision.problems)
             if decision.event is not None:
-                state.apply(decision.change)
-                tx.save(state, decision.change, self.record(caller, decision.event, now))
+                state.apply(decision.delta)
+                tx.save(state, decision.delta, self.record(caller, decision.event, now))
             return Outcome(state, decision.changed)
 
         return self.store.transact(work)

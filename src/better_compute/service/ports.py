@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from better_compute.domain.facts import Site, TenantStatus
 from better_compute.domain.nodes import Node
-from better_compute.domain.state import Change, PoolState
+from better_compute.domain.state import Delta, PoolState
 
 T = TypeVar("T")
 Clock = Callable[[], int]
@@ -129,8 +129,8 @@ class Tx(Protocol):
         """A page: each with the acting tenant's own rows, and with all offers where the query asks and it owns."""
         ...
 
-    def save(self, state: PoolState, change: Change, event: EventRecord) -> None:
-        """Write a change together with its authz rows and its event. `state` is the aggregate after the change."""
+    def save(self, state: PoolState, delta: Delta, event: EventRecord) -> None:
+        """Write a delta together with its authz rows and its event. `state` is the aggregate after it."""
         ...
 
     def add_node(self, state: PoolState, node: Node, event: EventRecord) -> None:

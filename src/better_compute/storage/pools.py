@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Select, and_, bindparam, case, func, select
 
-from better_compute.domain.state import Change, Offer, Pool, PoolState, QuotaRow, Rollup
+from better_compute.domain.state import Delta, Offer, Pool, PoolState, QuotaRow, Rollup
 from better_compute.service.ports import EventRecord, PoolQuery
 from better_compute.storage import tables as t
 from better_compute.storage.events import EventTx
@@ -97,16 +97,16 @@ class PoolTx(EventTx):
     def sees(self, tenant_id: str, pool_id: str) -> bool:
         return self._first(_SEES, tenant_id=tenant_id, pool_id=pool_id) is not None
 
-    def save(self, state: PoolState, change: Change, event: EventRecord) -> None:
+    def save(self, state: PoolState, delta: Delta, event: EventRecord) -> None:
         pool = state.pool
-        if pool is None or change.pool is None:
+        if pool is None or delta.pool is None:
             raise ValueError("every change of a pool raises one of its versions")
         # Each change raises one of the two, so only a new pool has both at 1.
         created = pool.version == pool.offers_version == 1
         revision = self._insert_pool(pool, state.rollup) if created else self._update_pool(pool)
-        self._save_offers(pool, change.offers)
-        self._save_quotas(pool.id, change.quotas)
-        self._save_authz(pool, change, created)
+        self._save_offers(pool, delta.offers)
+        self._save_quotas(pool.id, delta.quotas)
+        self._save_authz(pool, delta, created)
         self._append(event, revision)
 
     def _load_all(self, states: Mapping[str, PoolState]) -> None:
@@ -163,15 +163,15 @@ class PoolTx(EventTx):
         ]
         self._write_many(upsert(t.pool_quotas, self._dialect), rows)
 
-    def _save_authz(self, pool: Pool, change: Change, created: bool) -> None:
+    def _save_authz(self, pool: Pool, delta: Delta, created: bool) -> None:
         """The projection: a row for the owner from the creation on, and one for each tenant with an offer."""
-        others = {tenant: offer for tenant, offer in change.offers.items() if tenant != pool.owner_id}
+        others = {tenant: offer for tenant, offer in delta.offers.items() if tenant != pool.owner_id}
         seeing = [tenant for tenant, offer in others.items() if offer is not None]
         blind = [{"of_pool": pool.id, "of_tenant": tenant} for tenant, offer in others.items() if offer is None]
         rows = [_authz(pool, tenant) for tenant in (*seeing, *([pool.owner_id] if created else []))]
         self._write_many(upsert(t.authz, self._dialect), rows)
         self._write_many(_REVOKE, blind)
-        if not (created or change.offers or change.quotas):
+        if not (created or delta.offers or delta.quotas):
             self._write(_REFRESH, {"of_pool": pool.id, "new_model": pool.gpu_model})
 
 

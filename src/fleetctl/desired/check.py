@@ -87,7 +87,7 @@ def _offer(state: PoolState, pool: CreatePool, tenant_id: str, terms: Terms) -> 
     answer = decide(state, replace(command, quota={}, priority=None) if wrong else command, _OFFLINE)
     if isinstance(answer, Refused):
         return [*problems, *answer.problems]
-    state.apply(answer.change)
+    state.apply(answer.delta)
     return problems if wrong else list(answer.warnings)
 
 

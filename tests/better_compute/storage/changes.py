@@ -57,17 +57,17 @@ def carry_out_in(tx: Tx, command: Command, **event: Any) -> PoolState:
     decision = decide(state, command, FACTS)
     assert isinstance(decision, Decision), decision
     if decision.event is not None:
-        state.apply(decision.change)
+        state.apply(decision.delta)
         told = {"type": decision.event.type, "pool_id": command.pool_id, "to_tenant_id": decision.event.to_tenant_id}
-        tx.save(state, decision.change, new_event(data=event_data(decision.event), **told, **event))
+        tx.save(state, decision.delta, new_event(data=event_data(decision.event), **told, **event))
     return state
 
 
-def join(store: Store, node: Node) -> None:
+def join(store: Store, node: Node, **event: Any) -> None:
     def work(tx: Tx) -> None:
         state = tx.pool_state(node.pool_id, [])
         state.rollup = add_node(state.rollup, node)
-        tx.add_node(state, node, new_event(type="node.joined", pool_id=node.pool_id))
+        tx.add_node(state, node, new_event(type="node.joined", pool_id=node.pool_id, **event))
 
     store.transact(work)
 

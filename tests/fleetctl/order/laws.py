@@ -78,7 +78,7 @@ class States:
         answer = decide(state, self.change.commands[n], FACTS)
         if isinstance(answer, Refused):
             return f"{type(self.change.commands[n]).__name__}: {answer.problems[0].message}"
-        state.apply(answer.change)
+        state.apply(answer.delta)
         return ""
 
     def tenants(self, done: int) -> Amounts:
