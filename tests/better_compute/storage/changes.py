@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from typing import Any
-
-from sqlalchemy import event as hooks
 
 from better_compute.domain.commands import Command
 from better_compute.domain.decide import decide
@@ -20,6 +18,7 @@ from better_compute.service.ports import EventQuery, EventRecord, PoolQuery, Sto
 from better_compute.storage import SqlStore, open_store
 from better_compute.storage.chain import START, chain_hash
 from better_compute.wire.events import event_data
+from tests import statements
 from tests.builders import NOW, a_site, a_tenant, an_event
 from tests.decisions import FACTS
 
@@ -96,17 +95,9 @@ def events(store: Store, tenant_id: str = "root", limit: int = 10_000, **query: 
     return store.view(lambda tx: tx.events(EventQuery(tenant_id=tenant_id, limit=limit, **query)))
 
 
-@contextmanager
-def counted(store: SqlStore) -> Iterator[list[str]]:
+def counted(store: SqlStore) -> AbstractContextManager[list[str]]:
     """The statements that the store runs in the block."""
-    seen: list[str] = []
-
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        seen.append(statement)
-
-    hooks.listen(store._database.engine, "before_cursor_execute", note)
-    yield seen
-    hooks.remove(store._database.engine, "before_cursor_execute", note)
+    return statements.counted(store._database.engine)
 
 
 def is_chain(events: Iterable[EventRecord], previous: str = START, last: int = 0) -> bool:

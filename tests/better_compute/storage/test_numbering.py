@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import pytest
 from sqlalchemy import Connection, text
+from sqlalchemy import event as hooks
 
-from better_compute.service.ports import EventRecord
+from better_compute.service.ports import EventQuery, EventRecord
 from better_compute.storage import SqlStore, numbering
 from tests.better_compute.storage.changes import carry_out, counted, events, is_chain, join, new_event, opened, populate
 from tests.builders import NOW, a_node
@@ -56,8 +57,8 @@ def test_events_of_one_pool_follow_its_changes_whatever_the_clocks_say(server: S
 
 def test_a_machine_that_joins_is_a_change_of_its_pool(server: SqlStore) -> None:
     carry_out(server, create(), time=NOW + 100_000_000)
-    join(server, a_node("node_1"), id="evt_0002")
-    carry_out(server, offer(), time=NOW + 100_000_000, id="evt_0001")
+    join(server, a_node("node_1"), id="evt_0")
+    carry_out(server, offer(), time=NOW + 100_000_000)
     assert [e.type for e in events(server)] == ["pool.created", "node.joined", "pool.offered"]
 
 
@@ -98,18 +99,7 @@ def test_on_sqlite_there_is_nothing_to_number(sqlite_url: str) -> None:
         assert [e.sequence for e in events(store)] == [1]
 
 
-def test_many_who_number_at_once_give_each_number_once_and_do_not_collide(postgres_url: str) -> None:
-    pauses: list[float] = []
-    with opened(postgres_url, sleep=pauses.append) as store:
-        populate(store)
-        found = numbered_by_six(store)
-    assert all(one == found[0] for one in found)
-    assert len(found[0]) == 10
-    assert is_chain(found[0])
-    assert pauses == [], "the second waits for the first: neither is run again"
-
-
-def numbered_by_six(server: SqlStore) -> list[list[EventRecord]]:
+def test_many_who_number_at_once_give_each_number_once(server: SqlStore) -> None:
     for number in range(5):
         carry_out(server, create(pool_id=f"pool_{number}"))
         carry_out(server, offer(pool_id=f"pool_{number}"))
@@ -120,7 +110,34 @@ def numbered_by_six(server: SqlStore) -> list[list[EventRecord]]:
         return events(server)
 
     with ThreadPoolExecutor(6) as pool:
-        return list(pool.map(race, range(6)))
+        found = list(pool.map(race, range(6)))
+    assert all(one == found[0] for one in found)
+    assert len(found[0]) == 10
+    assert is_chain(found[0])
+
+
+def test_who_numbers_while_another_does_waits_and_goes_on_behind_it(postgres_url: str) -> None:
+    """Had it not waited it would give the same numbers to other events, and one of the two had to begin again."""
+    pauses: list[float] = []
+    with opened(postgres_url, sleep=pauses.append) as store, ThreadPoolExecutor(1) as threads:
+        populate(store)
+        carry_out(store, create(), time=NOW + 9)
+        second: list[Future[None]] = []
+
+        def interrupt(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+            if statement.startswith("UPDATE events") and not second:
+                second.append(threads.submit(lambda: None))
+                carry_out(store, create(pool_id="pool_2"), time=NOW)
+                second[0] = threads.submit(store.number_events, "root")
+                wait(second, timeout=0.2)
+
+        hooks.listen(store._database.engine, "before_cursor_execute", interrupt)
+        store.number_events("root")
+        second[0].result()
+        found = store.view(lambda tx: tx.events(EventQuery(tenant_id="root", limit=10)))
+    assert [e.pool_id for e in found] == ["pool_1", "pool_2"]
+    assert is_chain(found)
+    assert pauses == []
 
 
 def test_numbers_given_while_writers_write_have_no_gap_and_follow_each_pool(server: SqlStore) -> None:
