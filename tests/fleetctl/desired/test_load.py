@@ -515,6 +515,7 @@ def test_what_has_the_wrong_shape_is_refused_with_what_is_allowed(text: str, pat
         (pool() + "tenantID: root\n", "tenantID", "tenantId"),
         (pool() + "pool: []\n", "pool", "pools"),
         (pool(gpumodel="H100"), "pools[fra1-a].gpumodel", "gpuModel"),
+        (pool(gpu_model="H100"), "pools[fra1-a].gpu_model", "gpuModel"),
         (offer(priorty="1"), "pools[fra1-a].offers[acme].priorty", "priority"),
         (pool() + "offers: [{pol: a, pool: fra1-a, toTenantId: acme, quota: {gpu: 1}}]", "offers[0].pol", "pool"),
         (pool() + "defaults: {ofer: {}}\n", "defaults.ofer", "offer"),
