@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
 
 from better_compute.wire.message import Request
 from tests.better_compute.plane import H100, Plane, headers_of
+from tests.statements import counted
 
 ABSENT = "pool_7zzzzzzzzzzzzzzzzzzzzzzzzz"
 
@@ -63,16 +63,8 @@ def test_a_hidden_pool_costs_what_an_absent_one_costs(plane: Plane, hidden: list
     """The same statements to the database: so time tells nothing either."""
 
     def statements(pool_id: str) -> list[str]:
-        seen: list[str] = []
-
-        def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-            seen.append(statement)
-
-        event.listen(Engine, "before_cursor_execute", note)
-        try:
+        with counted() as seen:
             raw(plane, operation, {**POOL_METHODS[operation], "poolId": pool_id})
-        finally:
-            event.remove(Engine, "before_cursor_execute", note)
         return seen
 
     expected = statements(ABSENT)
