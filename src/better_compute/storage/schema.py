@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from itertools import count
+
 from sqlalchemy import Connection, inspect, select, text
 from sqlalchemy.exc import DBAPIError
 
@@ -89,11 +92,25 @@ def _found(connection: Connection) -> str | None:
 
 
 def _write_ahead(database: Database) -> None:
-    """Let readers and a writer of the SQLite file work at once; the file remembers it."""
+    """Let readers and a writer of the SQLite file work at once; the file remembers it.
+
+    Of several processes that do so at once SQLite lets one, and refuses the others at once, whatever their timeout. So
+    the waiting is done here, on a connection that does none of its own and is not used again.
+    """
+    waited = 0.0
     with database.engine.connect() as connection:
+        connection.detach()
         raw = connection.connection.dbapi_connection
         assert raw is not None
-        raw.cursor().execute("PRAGMA journal_mode = WAL")
+        raw.cursor().execute("PRAGMA busy_timeout = 0")
+        for attempt in count():
+            try:
+                raw.cursor().execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if waited >= database.wait_seconds:
+                    raise unavailable(f"the database is busy or not reachable: {error}") from error
+            waited += database.pause(attempt)
 
 
 def _reason(error: DBAPIError) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -70,6 +71,30 @@ def test_five_processes_come_up_on_an_empty_file_at_once(
 ) -> None:
     for number in range(rounds):
         assert_one_made_it(race(f"sqlite:///{tmp_path / str(number)}"))
+
+
+@pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "BEGIN; SELECT name FROM sqlite_master"], ids=["writer", "reader"])
+def test_an_empty_file_that_another_holds_is_waited_for(tmp_path: Path, lock: str) -> None:
+    path = tmp_path / "new.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.executescript(lock)
+        with opened(f"sqlite:///{path}", sleep=lambda _: other.rollback()) as store:
+            assert store.view(lambda tx: tx.instance_id())
+    with closing(sqlite3.connect(path)) as found:
+        assert found.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_an_empty_file_that_another_does_not_give_up_is_not_waited_for_endlessly(tmp_path: Path) -> None:
+    path, slept = tmp_path / "new.sqlite", list[float]()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with (
+            pytest.raises(ComputeError, match="locked") as caught,
+            opened(f"sqlite:///{path}", sleep=slept.append, wait_seconds=1.0),
+        ):
+            pass
+    assert caught.value.code == UNAVAILABLE
+    assert 1.0 <= sum(slept) < 1.5
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
