@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -85,6 +86,8 @@ def apply(
 ) -> Finished:
     """Make the plan again, have it approved, run it, and say what became of every operation."""
     saved = None if plan_file is None else report.saved_plan(plan_file)
+    if report_file is not None:
+        _check_place(report_file)
     # 1. Read the files; 2. choose the target; 3. read the live state.
     with opened(request) as session:
         _check_caller(session)
@@ -150,6 +153,12 @@ def _check_caller(session: Session) -> None:
         raise Stop(EXIT_STALE, message)
 
 
+def _check_place(path: Path) -> None:
+    """That a report cannot be written is found out before there is something to report."""
+    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+        raise Stop(EXIT_ERROR, f"no report can be written to {path}: nothing was done")
+
+
 def _approved(saved: approval.SavedPlan | None, expect: str | None, made: Plan, session: Session) -> str:
     """The digest that events will name: a plan file's also for the rest of it. Raises Stop when it is another plan."""
     if expect is not None:
@@ -178,7 +187,7 @@ def _run(
         change |= {"allow": dict(override.numbers), "reason": override.reason}
     stop = Event()
     with ExitStack() as stack:
-        stream = stack.enter_context(journal.open("a")) if journal else None
+        stream = stack.enter_context(journal.open("ab", buffering=0)) if journal else None
         writer = applying.Writer(
             client=session.client,
             executor=stack.enter_context(ThreadPoolExecutor(parallelism)),
