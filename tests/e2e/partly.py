@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Container, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from threading import Event
 from typing import Any
 
-from fleetctl import apply as applying
-from fleetctl import live as reading
-from fleetctl import plan as planning
-from fleetctl.desired.load import load
-from fleetctl.journal import Journal
+from tests.e2e.edge import apply_over, planned, straight
 from tests.e2e.homes import Home
 
 
@@ -27,22 +21,12 @@ def copied(home: Home, directory: Path) -> Home:
     return other
 
 
-def do(home: Home, numbers: Container[int]) -> None:
-    """Carry out the operations of these numbers of today's plan, as an apply of it would, and no others."""
-    wished = load(home.directory)
-    with home.hand("sa_fleet") as client, ThreadPoolExecutor(1) as executor:
-        plan = planning.make(wished, reading.read(client, "", "root"))
-        some = tuple(replace(o, depends_on=()) for o in plan.operations if o.n in numbers)
-        writer = applying.Writer(
-            client=client,
-            executor=executor,
-            parallelism=1,
-            change={"fleet": wished.fleet, "digest": plan.digest},
-            journal=Journal(None, lambda: 0, ""),
-            progress=lambda _: None,
-            stop=Event(),
-        )
-        outcomes = applying.run(replace(plan, operations=some), writer)
+def do(home: Home, numbers: Container[int], digest: str | None = None) -> None:
+    """Carry out the operations of these numbers of today's plan, as an apply of it would, and no others; under the
+    digest of a plan file when that is given."""
+    plan = planned(home)
+    some = tuple(replace(o, depends_on=()) for o in plan.operations if o.n in numbers)
+    outcomes = apply_over(home, straight, replace(plan, operations=some), parallelism=1, digest=digest)
     assert [o.status for o in outcomes] == ["done"] * len(some), outcomes
 
 
