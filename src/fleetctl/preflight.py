@@ -70,9 +70,9 @@ def _without_echoes(operations: Sequence[Operation], judged: list[list[Problem]]
 
 
 def _placed(problem: Problem, operation: Operation) -> Problem:
-    """The problem with the place in the files that it is about."""
+    """The problem with the place in the files that it is about, in their spelling."""
     path = problem.path
-    if isinstance(operation.command, SetQuota):
-        path = path.removeprefix("quota").lstrip(".")
     who = f"pools[{operation.name}]" + (f".offers[{operation.to_tenant_id}]" if operation.action == "offer" else "")
-    return replace(problem, source=locate(operation.place, path)).under(who)
+    if isinstance(operation.command, SetQuota) and path.partition(".")[0] == "quota":
+        who, path = f"{who}.ownerQuota", path.partition(".")[2]
+    return replace(problem, path=path, source=locate(operation.place, path)).under(who)
