@@ -72,7 +72,7 @@ def test_a_token_hash_belongs_to_one_credential(store: SqlStore) -> None:
     put(store, lambda tx: tx.add_identity(an_identity()), lambda tx: tx.put_credential(CREDENTIAL))
     with pytest.raises(Exception, match=r"(?i)unique"):
         put(store, lambda tx: tx.put_credential(replace(CREDENTIAL, id="cred_2")))
-    assert store.view(lambda tx: tx.credentials(None, 10, None)) == [CREDENTIAL]
+    assert store.view(lambda tx: tx.credentials("sa_fleet", 10, None)) == [CREDENTIAL]
 
 
 def test_sites_and_accounts_are_a_tenants_own(store: SqlStore) -> None:
@@ -85,6 +85,7 @@ def test_sites_and_accounts_are_a_tenants_own(store: SqlStore) -> None:
     assert store.view(lambda tx: tx.account("pa_acme")) == account
     assert store.view(lambda tx: tx.accounts("acme", 10, None)) == [account]
     assert store.view(lambda tx: tx.accounts("root", 10, None)) == []
+    assert store.view(lambda tx: tx.account_owners(["pa_acme", "pa_no"])) == {"pa_acme": "acme"}
 
 
 def test_a_join_token_is_found_by_its_hash_and_can_be_used_up(store: SqlStore) -> None:
