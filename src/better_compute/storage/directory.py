@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import BindParameter, bindparam, select
 
 from better_compute.domain.facts import Site, TenantStatus
 from better_compute.service.ports import Account, Credential, Identity, JoinToken, Tenant
@@ -18,7 +19,7 @@ _SITES = Kept(t.sites, Site)
 _ACCOUNTS = Kept(t.provider_accounts, Account)
 _JOIN_TOKENS = Kept(t.join_tokens, JoinToken)
 
-_IDS = bindparam("ids", expanding=True)
+_IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 _STATUSES = select(t.tenants.c.id, t.tenants.c.status).where(t.tenants.c.id.in_(_IDS))
 _SITES_BY_ID = _SITES.columns.where(t.sites.c.id.in_(_IDS))
 _ACCOUNT_OWNERS = select(t.provider_accounts.c.id, t.provider_accounts.c.tenant_id).where(

@@ -22,7 +22,7 @@ def who(plane: ControlPlane, token: str) -> tuple[str, str]:
 
 
 def credentials(plane: ControlPlane) -> int:
-    return len(plane.store.view(lambda tx: tx.credentials(None, 100, None)))
+    return len(plane.store.view(lambda tx: tx.credentials(ADMIN, 100, None)))
 
 
 @pytest.fixture
