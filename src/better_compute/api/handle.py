@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from better_compute.api.errors import envelope, internal
-from better_compute.api.routes import PREFIX, ROUTES, Route
+from better_compute.api.routes import ROUTES, Route
 from better_compute.domain.problems import (
     METHOD_NOT_ALLOWED,
     NOT_FOUND,
@@ -23,7 +23,7 @@ from better_compute.domain.problems import (
 from better_compute.service.core import Service
 from better_compute.service.ports import Authenticate, Caller
 from better_compute.wire.body import parse, parse_change, refuse
-from better_compute.wire.message import BODY_LIMIT, Handle, Request, Response
+from better_compute.wire.message import BODY_LIMIT, CHANGE_HEADER, PREFIX, Handle, Request, Response
 from better_compute.wire.reading import read
 
 log = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ class _Api:
             message = "a request carries Authorization: Bearer TOKEN"
             raise ComputeError(Problem(UNAUTHENTICATED, "", message))
         caller = self.authenticate(bearer[1])
-        change = request.headers.get("x-better-compute-change")
+        change = request.headers.get(CHANGE_HEADER)
         return caller if change is None else replace(caller, via=parse_change(change))
 
 

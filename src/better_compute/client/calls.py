@@ -13,12 +13,9 @@ import msgspec
 from better_compute.client.retry import TRANSIENT, Retry, repeatable
 from better_compute.domain.problems import INVALID_INPUT, UNAVAILABLE, ComputeError, Problem
 from better_compute.http import Http, NetworkError
-from better_compute.wire.message import Response
+from better_compute.wire.message import CHANGE_HEADER, CHANGE_LIMIT, PREFIX, Response
 
 T = TypeVar("T")
-
-CHANGE_LIMIT = 2048
-"""Bytes of the change that a call may name."""
 
 _CODE = re.compile(r"[A-Z][A-Z_]{0,63}")
 _SHOWN = 2000
@@ -91,9 +88,9 @@ class Calls:
     def _send(self, operation: str, data: bytes) -> bytes | _Failure:
         headers = {"content-type": "application/json", "x-better-compute": "1"}
         if self.change is not None:
-            headers["x-better-compute-change"] = self.change
+            headers[CHANGE_HEADER] = self.change
         try:
-            answer = self.http.post(f"/api/compute/{operation}", data, headers)
+            answer = self.http.post(f"{PREFIX}{operation}", data, headers)
         except NetworkError as error:
             problem = Problem(UNAVAILABLE, "client.network", self._clean(str(error)), hint=error.hint)
             return _Failure(ComputeError(problem), error.transient)

@@ -26,8 +26,15 @@ class Response:
 Handle = Callable[[Request], Response]
 """Answers every request; never raises."""
 
+PREFIX = "/api/compute/"
+"""What the path of every operation begins with."""
+
 BODY_LIMIT = 1024 * 1024
 """Bytes of a request's body; one more is PAYLOAD_TOO_LARGE."""
+
+CHANGE_HEADER = "x-better-compute-change"
+CHANGE_LIMIT = 2048
+"""The header that names the change which a call belongs to, as ASCII JSON, and its bytes."""
 
 
 def headers_of(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
