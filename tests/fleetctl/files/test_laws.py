@@ -19,12 +19,13 @@ from fleetctl.files import Document, FilesError, read_text
 from tests.fleetctl.files.reading import Differs, Other, documents, value
 
 COUNT = 150
-LONG = 20_000
+LONG = 5_000
 
-TEXT = st.text(
-    st.characters(exclude_categories=["Cs", "Cc", "Cn"], exclude_characters="\ufeff", include_characters="\t\n"),
-    max_size=12,
+# Not the byte order mark, and not the two that ruamel.yaml takes for line ends, as YAML 1.1 did.
+CHARACTERS = st.characters(
+    exclude_categories=["Cs", "Cc", "Cn"], exclude_characters="\ufeff\u2028\u2029", include_characters="\t\n"
 )
+TEXT = st.text(CHARACTERS, max_size=12)
 WORD = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,8}", fullmatch=True)
 WORDS = st.sampled_from(
     ["no", "null", "0010", "1e3", ".inf", "- a", "a: b", "a #b", "[x]", "&a", "*a", "!t", "---", "..."]
@@ -76,7 +77,9 @@ def check_round_trip(root: dict[str, Any]) -> None:
         yaml = YAML(typ="safe", pure=True)
         yaml.default_flow_style, yaml.width, yaml.allow_unicode = style, width, True
         yaml.dump(root, stream)
-        texts.append(stream.getvalue())
+        # It writes some strings (": 0", "? a") so that it cannot read them itself.
+        if other(text := stream.getvalue(), pure=True) == [exactly(root)]:
+            texts.append(text)
     for text in texts:
         assert exactly(value(text)) == exactly(root), text
 
