@@ -16,6 +16,8 @@ from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.ids import KEY
 from better_compute.domain.nodes import Inventory
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source, did_you_mean
+from better_compute.service.actions import ROOT
+from better_compute.service.sites import kinds_of
 
 Id = Annotated[str, StringConstraints(pattern=rf"^(?:{KEY.pattern})$", max_length=128)]
 _PRINTABLE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
@@ -31,7 +33,7 @@ class Entry(BaseModel):
 
 class TenantEntry(Entry):
     id: Id
-    parent_id: Id = "root"
+    parent_id: Id = ROOT
 
 
 class SiteEntry(Entry):
@@ -199,7 +201,7 @@ def _cycles(world: World) -> Iterator[Problem]:
     """Tenants above which there is no root; and root itself, which has no parent."""
     parents = {tenant.id: tenant.parent_id for tenant in world.content.tenants}
     for i, tenant in enumerate(world.content.tenants):
-        if tenant.id == "root":
+        if tenant.id == ROOT:
             yield problem(world, "root always exists and has no parent", "tenants", i, "id", hint="leave it out")
             continue
         above = [tenant.id]
@@ -213,6 +215,6 @@ def _cycles(world: World) -> Iterator[Problem]:
 def _kinds(world: World) -> Iterator[Problem]:
     """Rule site.kind."""
     for i, site in enumerate(world.content.sites):
-        kinds = ("shared", "dedicated") if site.tenant_id == "root" else ("custom",)
+        kinds = kinds_of(site.tenant_id)
         if site.kind not in kinds:
             yield problem(world, f"a site of {site.tenant_id} is {' or '.join(kinds)}", "sites", i, "kind")
