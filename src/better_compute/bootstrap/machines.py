@@ -67,8 +67,7 @@ class Group:
         )
 
     def machines(self, pool: Pool) -> Iterator[Machine]:
-        inventory = Inventory(**{**self.inventory, "gpus": tuple(self.inventory["gpus"])})
-        kind = self.kind()
+        inventory, kind = Inventory.of(self.inventory), self.kind()
         for number in range(self.count):
             node_id = derive("node", pool.owner_id, pool.id, f"{kind}:{number}")
             yield Machine(inventory=inventory, owner_tenant_id=self.owner_tenant_id, id=node_id)

@@ -61,8 +61,7 @@ def join(service: Service, caller: Caller, body: NodesJoin) -> NodeView:
     """A machine joins a pool with a join token of it. One with a GPU that is not understood is quarantined."""
     service.allow(caller, "nodes/join", body.tenant_id)
     owner_id = body.owner_tenant_id if isinstance(body.owner_tenant_id, str) else None
-    stated = given(body.inventory)
-    inventory = Inventory(**{**stated, "gpus": tuple(body.inventory.gpus)})
+    inventory = Inventory.of(given(body.inventory))
 
     def work(tx: Tx) -> Node:
         token = tx.join_token_by_hash(tokens.digest(body.join_token))
