@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from better_compute.bootstrap import yaml
 from better_compute.domain.atoms import UNLIMITED
-from better_compute.domain.ids import KEY
+from better_compute.domain.ids import KEY, KEY_SAYS
 from better_compute.domain.nodes import Inventory
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source, did_you_mean
 from better_compute.service.actions import ROOT
@@ -155,7 +155,7 @@ def _said(error: Any, path: tuple[str | int, ...]) -> tuple[str, str]:
         case "model_type" | "dict_type":
             return "this should be a mapping", ""
         case "string_pattern_mismatch" if KEY.pattern in error["ctx"]["pattern"]:
-            return "an id is 1 to 128 ASCII letters, digits and . _ : - and begins with a letter or digit", ""
+            return KEY_SAYS, ""
         case "string_pattern_mismatch":
             return "a name is printable and not all blank", ""
         case "literal_error":

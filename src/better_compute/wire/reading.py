@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TypeVar, get_type_hints
 import msgspec
 from msgspec import UNSET, Struct
 
+from better_compute.domain.ids import KEY_SAYS
 from better_compute.domain.problems import did_you_mean
 from better_compute.wire.body import refuse
 from better_compute.wire.inputs import ID
@@ -22,7 +23,6 @@ _PATTERN = re.compile(r"Expected `str` matching regex '(.*)'", re.DOTALL)
 _SHOWN = 100
 """Letters of an unknown field's name that are repeated in the answer."""
 
-_AN_ID = "an id is 1 to 128 ASCII letters, digits and . _ : - and begins with a letter or digit"
 _A_NAME = "a name is 1 to 200 printable characters, not all blank"
 
 
@@ -49,7 +49,7 @@ def _explain(kind: type[Struct], text: str) -> NoReturn:
     if found := _MISSING.fullmatch(text):
         refuse("this field is missing", _join(place, found[1]))
     if found := _PATTERN.fullmatch(text):
-        refuse(_AN_ID if found[1] == ID.replace("\\", "\\\\") else _A_NAME, place)
+        refuse(KEY_SAYS if found[1] == ID.replace("\\", "\\\\") else _A_NAME, place)
     refuse(text[0].lower() + text[1:].replace("`", ""), place)
 
 
