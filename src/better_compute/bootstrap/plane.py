@@ -17,9 +17,8 @@ from better_compute.service.actions import ROOT
 from better_compute.service.core import Service
 from better_compute.service.ports import Store, Tenant, Tx
 from better_compute.storage import open_store
+from better_compute.storage.engines import SQLITE
 from better_compute.wire.message import Handle
-
-SQLITE = "sqlite:///"
 
 
 @dataclass(frozen=True, slots=True)
