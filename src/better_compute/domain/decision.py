@@ -8,8 +8,6 @@ from better_compute.domain.events import Event
 from better_compute.domain.problems import CONFLICT, NOT_FOUND, VERSION_CONFLICT, Problem, Refused
 from better_compute.domain.state import Delta
 
-__all__ = ["UNCHANGED", "Decision", "Refused", "conflict", "hidden", "version_conflict"]
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:

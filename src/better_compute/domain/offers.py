@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from better_compute.domain.atoms import ISOLATING
 from better_compute.domain.commands import OfferPool, SetQuota, UnofferPool
-from better_compute.domain.decision import UNCHANGED, Decision, Refused, version_conflict
+from better_compute.domain.decision import UNCHANGED, Decision, version_conflict
 from better_compute.domain.events import PoolOffered, PoolUnoffered, QuotaUpdated
 from better_compute.domain.facts import Facts, check_tenant
-from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, NOT_FOUND, Problem, errors
+from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, NOT_FOUND, Problem, Refused, errors
 from better_compute.domain.quotas import check_atoms, check_quota, freeze_rows, limits, set_rows
 from better_compute.domain.state import Delta, Offer, Pool, PoolState, QuotaRow, Terms
 

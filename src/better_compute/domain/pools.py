@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from better_compute.domain.atoms import AGENTS, ATOMS, CLASSES, DEFAULT_AGENT, DEFAULT_OWNER_QUOTA
 from better_compute.domain.commands import ArchivePool, CreatePool, Policy, UpdatePool
-from better_compute.domain.decision import UNCHANGED, Decision, Refused, conflict, version_conflict
+from better_compute.domain.decision import UNCHANGED, Decision, conflict, version_conflict
 from better_compute.domain.events import PoolArchived, PoolCreated, PoolUpdated
 from better_compute.domain.facts import Facts, check_account, check_site
 from better_compute.domain.families import check_model
 from better_compute.domain.policy import check_policy
-from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, Problem, did_you_mean, errors
+from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, Problem, Refused, did_you_mean, errors
 from better_compute.domain.quotas import check_atoms, check_quota, freeze_rows
 from better_compute.domain.state import Delta, Pool, PoolState, QuotaRow
 from better_compute.domain.values import same_value

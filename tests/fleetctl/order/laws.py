@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from better_compute.domain.decide import decide
-from better_compute.domain.decision import Refused
 from better_compute.domain.facts import Facts, Site
+from better_compute.domain.problems import Refused
 from better_compute.domain.state import PoolState
 from fleetctl.order import Ordering, arrange
 from tests.fleetctl.order.fleets import ROOT, TENANTS, Change
