@@ -1,3 +1,5 @@
+"""Control planes on real databases, for tests of the service and of the doors to it."""
+
 from __future__ import annotations
 
 import shutil
