@@ -41,6 +41,6 @@ def headers_of(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Raw header lines as a mapping. A header that is sent twice is joined, so that neither value passes alone."""
     headers: dict[str, str] = {}
     for raw_name, raw_value in pairs:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1").strip()
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1").strip(" \t")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers

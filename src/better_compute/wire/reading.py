@@ -22,6 +22,8 @@ _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 _PATTERN = re.compile(r"Expected `str` matching regex '(.*)'", re.DOTALL)
 _SHOWN = 100
 """Letters of an unknown field's name that are repeated in the answer."""
+_SAID = 300
+"""Letters of any other text that may repeat what was given."""
 
 _A_NAME = "a name is 1 to 200 printable characters, not all blank"
 
@@ -50,7 +52,8 @@ def _explain(kind: type[Struct], text: str) -> NoReturn:
         refuse("this field is missing", _join(place, found[1]))
     if found := _PATTERN.fullmatch(text):
         refuse(KEY_SAYS if found[1] == ID.replace("\\", "\\\\") else _A_NAME, place)
-    refuse(text[0].lower() + text[1:].replace("`", ""), place)
+    said = text[0].lower() + text[1:].replace("`", "")
+    refuse(said if len(said) <= _SAID else f"{said[:_SAID]}...", place)
 
 
 def _join(place: str, name: str) -> str:
