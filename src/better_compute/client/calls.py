@@ -59,7 +59,7 @@ class Calls:
         Raises ComputeError: the server's problems, or UNAVAILABLE when no control plane answered.
         """
         tenant = {} if self.tenant_id is None else {"tenantId": self.tenant_id}
-        data = msgspec.json.encode({**tenant, **body})
+        data = _spelled({**tenant, **body})
         attempts = self.retry.attempts if repeatable(operation, body) else 1
         for number in range(1, attempts + 1):
             answer = self._send(operation, data)
@@ -158,6 +158,14 @@ class _Failure:
         first, *others = self.error.problems
         wait = None if self.asked is None else round(self.asked * 1000)
         return ComputeError(replace(first, message=f"{first.message} ({remark})"), *others, retry_after_ms=wait)
+
+
+def _spelled(body: Mapping[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except (UnicodeEncodeError, RecursionError):
+        message = "what is to be sent is no JSON: a text is not Unicode, or it is nested too deep"
+        raise ComputeError(Problem(INVALID_INPUT, "client.body", message)) from None
 
 
 def _read_error(body: bytes) -> tuple[list[Problem], int | None]:

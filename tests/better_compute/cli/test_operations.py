@@ -75,6 +75,8 @@ def test_an_error_of_the_rules_is_shown_with_its_field(fleet: Run) -> None:
         (["--quota", "gpu"], "'gpu' does not read NAME=N"),
         (["--quota", "gpu=1.5"], "does not read NAME=N"),
         (["--quota", "{"], "this is not JSON"),
+        (["--quota", '{"gpu": 1, "gpu": 2}'], "the key 'gpu' stands twice"),
+        (["--quota", '{"gpu": NaN}'], "NaN is not a number of JSON"),
         (["--quota", "@nowhere.json"], "nowhere.json cannot be read: No such file or directory"),
         (["--quota", "gpu=1", "--priority", "high"], "'high' is not a valid integer"),
     ],
@@ -115,13 +117,45 @@ def test_any_operation_can_be_spelled_field_by_field(fleet: Run, tmp_path: Path)
         (["pools.list", "limit"], "'limit' reads neither key=value nor key:=json"),
         (["pools.list", "=1"], "reads neither"),
         (["pools.list", "limit:=1", "limit:=2"], "limit stands twice"),
-        (["pools.list", "limit:=one"], "limit is not JSON"),
+        (["pools.list", "limit:=one"], "limit: this is not JSON"),
+        (["pools.list", "limit:=NaN"], "limit: this is not JSON: NaN is not a number of JSON"),
+        (["pools.list", "limit:=1e400"], "limit: this is not JSON: a number is beyond what a double holds"),
+        (["pools.offer", 'quota:={"gpu": 1, "gpu": 2}'], "quota: this is not JSON: the key 'gpu' stands twice"),
+        (["pools.list", 'cursor:="\\ud800"'], "cursor: the JSON holds half a surrogate pair"),
+        (["pools.list", "cursor:=\udcff"], "cursor: the JSON is not UTF-8"),
+        (["pools.list", "tenantId=root", "--tenant", "acme"], "give --tenant or tenantId, not both"),
     ],
 )
 def test_a_field_that_cannot_be_read_is_a_wrong_call(fleet: Run, arguments: list[str], says: str) -> None:
     done = fleet("api", *arguments)
     assert done.code == 64
     assert says in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["pools", "get", "--pool-id", "\udcff"],
+        ["pools", "list", "--tenant", "\udcff"],
+        ["api", "pools.get", "poolId=\udcff"],
+        ["api", "pools.get", "\udcff=x"],
+    ],
+    ids=ascii,
+)
+def test_an_argument_that_is_not_unicode_is_bad_input(fleet: Run, arguments: list[str]) -> None:
+    done = fleet(*arguments)
+    assert done.code == 1
+    assert done.err == "INVALID_INPUT: what is to be sent is no JSON: a text is not Unicode, or it is nested too deep\n"
+
+
+@pytest.mark.parametrize("name", ["", " ", "\udcff", "é"], ids=ascii)
+def test_who_asks_has_the_id_of_an_identity(cli: Run, database: str, name: str) -> None:
+    done = cli("pools", "list", "--database", database, "--as", name)
+    assert done.code == 1
+    assert done.err == (
+        "UNAUTHENTICATED: caller: the embedded control plane is asked as an identity, and this is the id of none\n"
+        "Hint: an id is 1 to 128 ASCII letters, digits and . _ : - and begins with a letter or digit\n"
+    )
 
 
 def test_flags_beat_the_environment(fleet: Run, monkeypatch: pytest.MonkeyPatch, cli: Run, database: str) -> None:
