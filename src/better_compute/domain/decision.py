@@ -34,7 +34,7 @@ def conflict(rule: str, message: str, path: str) -> Problem:
     return Problem(CONFLICT, rule, message, path)
 
 
-def version_conflict(what: str, expected: int | None, found: int) -> Refused:
-    """The precondition of a write does not hold any more; 0 says that there is none."""
+def version_conflict(what: str, expected: int | None, found: int, path: str = "expectedVersion") -> Refused:
+    """The precondition of a write, in the field `path`, does not hold any more; 0 says that there is none."""
     message = f"the {what} version is {found or 'none'}, expected {expected or 'none'}"
-    return Refused((Problem(VERSION_CONFLICT, "version", message, "expectedVersion"),))
+    return Refused((Problem(VERSION_CONFLICT, "version", message, path),))

@@ -96,7 +96,8 @@ def archive(state: PoolState, pool: Pool, command: ArchivePool, facts: Facts) ->
     if command.expected_version not in (None, pool.version):
         return version_conflict("pool", command.expected_version, pool.version)
     if command.expected_offers_version not in (None, pool.offers_version):
-        return version_conflict("offers", command.expected_offers_version, pool.offers_version)
+        expected, found = command.expected_offers_version, pool.offers_version
+        return version_conflict("offers", expected, found, "expectedOffersVersion")
     after = replace(pool, archived_at=facts.now, version=pool.version + 1)
     unoffered = {t: terms for t in state.offers if t != pool.owner_id and (terms := state.terms(t))}
     frozen = {t: rows for t in unoffered if (rows := freeze_rows(state.rows(t)))}
