@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from better_compute.domain.facts import Site, TenantStatus
 from better_compute.domain.nodes import Node
-from better_compute.domain.state import Delta, PoolState
+from better_compute.domain.state import Delta, Pool, PoolState
 
 T = TypeVar("T")
 Clock = Callable[[], int]
@@ -127,6 +127,10 @@ class Tx(Protocol):
 
     def pool_states(self, query: PoolQuery) -> list[PoolState]:
         """A page: each with the acting tenant's own rows, and with all offers where the query asks and it owns."""
+        ...
+
+    def pools_by_key(self, keys: Collection[str]) -> list[Pool]:
+        """The pools, of all tenants and callers, that were made with one of these idempotency keys."""
         ...
 
     def save(self, state: PoolState, delta: Delta, event: EventRecord) -> None:

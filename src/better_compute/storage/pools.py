@@ -18,6 +18,7 @@ from better_compute.storage.rows import AnyRow, Kept, from_json, to_json, upsert
 _POOLS = Kept(t.pools, Pool)
 _POOL = _POOLS.columns.add_columns(t.pools.c.rollup)
 _ONE = _POOL.where(t.pools.c.id == bindparam("pool_id"))
+_BY_KEY = _POOLS.columns.where(t.pools.c.idempotency_key.in_(bindparam("keys", expanding=True)))
 _SEEN = (
     _POOL.join(t.authz, t.authz.c.pool_id == t.pools.c.id)
     .where(t.authz.c.tenant_id == bindparam("tenant_id"), t.authz.c.pool_id > bindparam("after"))
@@ -96,6 +97,9 @@ class PoolTx(EventTx):
 
     def sees(self, tenant_id: str, pool_id: str) -> bool:
         return self._first(_SEES, tenant_id=tenant_id, pool_id=pool_id) is not None
+
+    def pools_by_key(self, keys: Collection[str]) -> list[Pool]:
+        return [_pool(row) for row in self._all(_BY_KEY, keys=list(keys))]
 
     def save(self, state: PoolState, delta: Delta, event: EventRecord) -> None:
         pool = state.pool
@@ -191,9 +195,13 @@ def _seen(query: PoolQuery) -> tuple[Select[Any], dict[str, Any]]:
 
 
 def _state(row: AnyRow) -> PoolState:
-    fields = dict(zip(_POOLS.names, row, strict=False))  # the rollup comes after them
+    return PoolState(pool=_pool(row), rollup=_rollup(row[-1]))
+
+
+def _pool(row: AnyRow) -> Pool:
+    fields = dict(zip(_POOLS.names, row, strict=False))  # the rollup may come after them
     fields["policy"] = from_json(fields["policy"])
-    return PoolState(pool=Pool(**fields), rollup=_rollup(row[-1]))
+    return Pool(**fields)
 
 
 @lru_cache

@@ -14,6 +14,7 @@ from better_compute.client import Client
 from better_compute.domain.commands import ArchivePool, CreatePool
 from better_compute.domain.ids import derive
 from tests.better_compute.bootstrap.conftest import Connect
+from tests.statements import counted
 
 Write = Callable[..., Path]
 
@@ -49,6 +50,23 @@ def test_machines_that_joined_wait_no_more(write: Write, embedded: Connect, tmp_
     with opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
         [group] = plane.store.view(lambda tx: tx.world_machines())["groups"].values()
     assert group["joined"] == pool_id
+
+
+def test_while_they_wait_more_tenants_and_identities_cost_an_opening_nothing(
+    write: Write, embedded: Connect, tmp_path: Path
+) -> None:
+    def statements() -> int:
+        with counted() as seen, opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
+            assert plane.new is False
+        return len(seen)
+
+    embedded(write(f"machines: [{H100}]")).close()
+    few = statements()
+    tenants = ", ".join(f"{{id: t{n}}}" for n in range(50))
+    identities = ", ".join(f"{{id: sa{n}, tenantId: root}}" for n in range(50))
+    with opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
+        plane.add_world(write(base=f"tenants: [{tenants}]\nidentities: [{identities}]\n"))
+    assert statements() == few
 
 
 def test_the_same_create_again_lets_none_in_again(write: Write, embedded: Connect) -> None:

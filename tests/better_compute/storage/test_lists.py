@@ -83,6 +83,7 @@ def test_nothing_that_grows_is_read_whole(sqlite_url: str) -> None:
             seen(store, "root", offers=True)
             seen(store, "acme", ids=["pool_1"])
             seen(store, "root", archived=False, owned=True)
+            store.view(lambda tx: tx.pools_by_key(["k"]))
             store.view(lambda tx: tx.nodes("pool_1", 10, None))
             store.view(lambda tx: tx.sites("root", 10, None))
             store.view(lambda tx: tx.credential_by_hash(b""))

@@ -111,6 +111,14 @@ def test_a_tenant_sees_what_it_owns_and_what_it_is_offered(store: SqlStore) -> N
     assert sees == [True, True, False]
 
 
+def test_pools_are_found_by_the_keys_that_made_them(store: SqlStore) -> None:
+    for number, key in enumerate(("a", "b", "a", None)):
+        carry_out(store, create(pool_id=f"pool_{number}", idempotency_key=key, policy=POLICY))
+    found = store.view(lambda tx: tx.pools_by_key(["a", "none"]))
+    assert sorted(found, key=lambda pool: pool.id) == [pool_state(store, pool_id).pool for pool_id in ("pool_0", "pool_2")]
+    assert store.view(lambda tx: tx.pools_by_key([])) == []
+
+
 def test_lists_are_filtered_by_id_ownership_and_archive(store: SqlStore) -> None:
     for pool_id in ("pool_1", "pool_2", "pool_3"):
         carry_out(store, create(pool_id=pool_id))
