@@ -115,7 +115,9 @@ def test_pools_are_found_by_the_keys_that_made_them(store: SqlStore) -> None:
     for number, key in enumerate(("a", "b", "a", None)):
         carry_out(store, create(pool_id=f"pool_{number}", idempotency_key=key, policy=POLICY))
     found = store.view(lambda tx: tx.pools_by_key(["a", "none"]))
-    assert sorted(found, key=lambda pool: pool.id) == [pool_state(store, pool_id).pool for pool_id in ("pool_0", "pool_2")]
+    assert sorted(found, key=lambda pool: pool.id) == [
+        pool_state(store, pool_id).pool for pool_id in ("pool_0", "pool_2")
+    ]
     assert store.view(lambda tx: tx.pools_by_key([])) == []
 
 
