@@ -184,7 +184,9 @@ def _run(
         "commit": report.commit_of(session.request.base),
     }
     if override.numbers:
-        change |= {"allow": dict(override.numbers), "reason": override.reason}
+        change["allow"] = dict(override.numbers)
+    if override.reason is not None:
+        change["reason"] = override.reason
     stop = Event()
     with ExitStack() as stack:
         stream = stack.enter_context(journal.open("ab", buffering=0)) if journal else None
