@@ -132,8 +132,9 @@ def whoami(request: Request) -> Finished:
 
 def derived_id(request: Request, key: str, tenant: str | None, caller: str | None) -> Finished:
     """The pool id that a key derives; with tenant and caller given no fleet is read."""
-    if not is_key(key):
-        raise Stop(EXIT_USAGE, f"a key is {KEY.pattern}: no pool has this one")
+    for what, name in (("key", key), ("tenant", tenant), ("caller", caller)):
+        if name is not None and not is_key(name):
+            raise Stop(EXIT_USAGE, f"a {what} is {KEY.pattern}: no pool has this one")
     if tenant is None or caller is None:
         wished = load(request.path, caller=caller or request.environ.get(target.CALLER))
         tenant, caller = tenant or wished.tenant_id, caller or caller_of(wished)

@@ -206,6 +206,18 @@ class TestUsage:
         assert said in ran.err
         assert not (fleet.directory / ".fleet").exists()
 
+    @pytest.mark.parametrize("name", ["", "a b", "zażółć", "\udcff"])
+    def test_an_id_derives_from_names_alone(self, name: str, fleet: Fleet) -> None:
+        for arguments in ((name,), ("fra1-a", "--tenant", name), ("fra1-a", "--caller", name)):
+            ran = fleet("id", *arguments, "--fleet", str(fleet.directory))
+            assert (ran.code, ran.out) == (64, "")
+            assert "no pool has this one" in ran.err
+
+    def test_a_blank_server_is_none(self, fleet: Fleet) -> None:
+        ran = fleet.on("plan", "--server", "")
+        assert (ran.code, ran.out) == (1, "")
+        assert "not the URL of a server" in ran.err
+
 
 class TestFailure:
     def test_every_problem_of_files_is_told_with_its_place(self, capsys: pytest.CaptureFixture[str]) -> None:
