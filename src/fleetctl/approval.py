@@ -57,8 +57,10 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client) -> None:
         return
     last = history.read(client, {operation.subject[0] for operation in saved.operations}, after=saved.sequence)
     open_now = {operation.subject for operation in plan.operations}
-    rest = [o for o in saved.operations if o.subject in open_now or not _is_done(o, last, saved.digest)]
-    moved = [f"{o.name}: {_who(event)}" for o in rest if (event := last.of(o.subject))]
+    rest = [o for o in saved.operations if o.subject in open_now or not _is_done(o, last, saved)]
+    # A call of the killed run may land after the live state was read: then its event is this plan's own.
+    others = [(o, event) for o in rest if (event := last.of(o.subject)) and not _is_own(event, saved)]
+    moved = [f"{o.name}: {_who(event)}" for o, event in others]
     differences = _differences(rest, plan)
     if moved or differences:
         raise Stop(
@@ -81,10 +83,14 @@ def _check_scope(saved: Scope, now: Scope) -> None:
         raise Stop(EXIT_STALE, "the plan was made for another target", wrong)
 
 
-def _is_done(operation: SavedOperation, last: History, digest: str) -> bool:
+def _is_done(operation: SavedOperation, last: History, saved: SavedPlan) -> bool:
     """By this very plan: the last event of the object names it. That the object is as wished was seen before."""
     event = last.of(operation.subject)
-    return event is not None and event.via.get("digest") == digest
+    return event is not None and _is_own(event, saved)
+
+
+def _is_own(event: LastEvent, saved: SavedPlan) -> bool:
+    return event.via.get("digest") == saved.digest
 
 
 def _differences(rest: Sequence[SavedOperation], plan: Plan) -> list[str]:
