@@ -13,7 +13,7 @@ from typing import Any
 
 from better_compute.domain.ids import KEY, derive, is_key
 from fleetctl import apply as applying
-from fleetctl import approval, guards, preflight, report, target
+from fleetctl import approval, guards, machine, preflight, report, target
 from fleetctl import drift as drifting
 from fleetctl import plan as planning
 from fleetctl.desired.check import check
@@ -67,7 +67,7 @@ def plan(request: Request, *, out: Path | None = None, expires: str | None = Non
         # 6. Say it, and keep it.
         document = session.shown(made, None if lifetime is None else session.live.instance.now + lifetime)
     if out is not None:
-        report.save(out, report.write_plan(document))
+        machine.save(out, report.write_plan(document))
     if made.blocked:
         return Finished(document, EXIT_BLOCKED)
     return Finished(document, EXIT_CHANGES if detailed and made.operations else EXIT_OK)
@@ -105,7 +105,7 @@ def apply(
         # 8. Say what was done and what was not.
         finished = report.of_apply(replace(made, digest=digest), outcomes, session.header(), signal_name)
     if report_file is not None:
-        report.save(report_file, report.write_plan(finished))
+        machine.save(report_file, report.write_plan(finished))
     return Finished(finished, _exit_code(outcomes, signal_name))
 
 
@@ -125,7 +125,7 @@ def whoami(request: Request) -> Finished:
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
     with connected(wished, chosen, request) as connection:
         url = target.shown(chosen.server, request.base)
-        now = report.clock()
+        now = machine.clock()
         document = report.of_whoami(connection.client, wished, url, overridden=chosen.overridden, now=now)
     return Finished(document, EXIT_OK)
 
@@ -182,7 +182,7 @@ def _run(
     change: dict[str, Any] = {
         "fleet": made.scope.fleet,
         "digest": digest,
-        "commit": report.commit_of(session.request.base),
+        "commit": session.commit,
     }
     if override.numbers:
         change["allow"] = dict(override.numbers)
@@ -196,7 +196,7 @@ def _run(
             executor=stack.enter_context(ThreadPoolExecutor(parallelism)),
             parallelism=parallelism,
             change=change,
-            journal=Journal(stream, report.clock, digest),
+            journal=Journal(stream, machine.clock, digest),
             progress=progress,
             stop=stop,
         )

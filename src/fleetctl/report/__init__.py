@@ -10,7 +10,6 @@ from fleetctl.report.forms import (
     ValidationReport,
     WhoamiReport,
 )
-from fleetctl.report.machine import clock, commit_of, save
 from fleetctl.report.of_apply import of_apply, of_outcome
 from fleetctl.report.of_drift import of_drift
 from fleetctl.report.of_others import of_id, of_problems, of_validate, of_whoami
@@ -29,8 +28,6 @@ __all__ = [
     "ValidationReport",
     "WhoamiReport",
     "canonical_text",
-    "clock",
-    "commit_of",
     "lifetime",
     "of_apply",
     "of_drift",
@@ -41,7 +38,6 @@ __all__ = [
     "of_validate",
     "of_whoami",
     "read_plan",
-    "save",
     "saved_plan",
     "write_plan",
 ]
