@@ -57,9 +57,9 @@ def validate(request: Request) -> Finished:
     return Finished(report.of_validate(problems, wished), EXIT_ERROR if wrong else EXIT_OK)
 
 
-def plan(request: Request, *, out: Path | None = None, expires: str | None = None, detailed: bool = False) -> Finished:
-    """What an apply would do. `detailed`: exit 2 when there is something to do."""
-    lifetime = report.lifetime(expires)
+def plan(request: Request, *, out: Path | None = None, lifetime: int | None = None, detailed: bool = False) -> Finished:
+    """What an apply would do. The plan file may be applied for `lifetime` milliseconds of the server's clock, None: for
+    ever. `detailed`: exit 2 when there is something to do."""
     # 1. Read the files; 2. choose the target; 3. read the live state.
     with opened(request) as session:
         # 4. Make the plan; 5. judge it by rules and guards.

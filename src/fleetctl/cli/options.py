@@ -123,6 +123,16 @@ def override(command: Command) -> Command:
     return _all(options, command)
 
 
+def lifetime(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
+    """`--expires` in milliseconds; None where it is not given."""
+    from better_compute.domain.policy.values import seconds  # not at the top: `--help` reads no duration
+
+    length = None if text is None else seconds(text)
+    if text is not None and length is None:
+        raise click.UsageError("--expires takes a duration such as 90s, 30m, 24h or 7d, of 90 days at most")
+    return None if length is None else length * 1000
+
+
 def _all(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
     for option in reversed(options):
         command = option(command)

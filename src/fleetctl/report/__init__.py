@@ -15,7 +15,7 @@ from fleetctl.report.of_drift import of_drift
 from fleetctl.report.of_others import of_id, of_problems, of_validate, of_whoami
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
-from fleetctl.report.plan_file import canonical_text, lifetime, read_plan, saved_plan, write_plan
+from fleetctl.report.plan_file import canonical_text, read_plan, saved_plan, write_plan
 
 __all__ = [
     "ApplyReport",
@@ -28,7 +28,6 @@ __all__ = [
     "ValidationReport",
     "WhoamiReport",
     "canonical_text",
-    "lifetime",
     "of_apply",
     "of_drift",
     "of_id",

@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from better_compute.domain.policy.values import seconds
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from fleetctl.approval import SavedOperation, SavedPlan
-from fleetctl.errors import EXIT_STALE, EXIT_USAGE, Stop
+from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.plan import Scope
 from fleetctl.plan.digest import FORMAT_VERSION, checksum
 from fleetctl.report import forms
@@ -74,16 +73,6 @@ def saved_plan(path: Path) -> SavedPlan:
         expires_at=plan["expiresAt"],
         operations=tuple(operations),
     )
-
-
-def lifetime(text: str | None) -> int | None:
-    """`24h` in milliseconds; None for a plan that does not expire. Raises Stop with exit 64."""
-    if text is None:
-        return None
-    length = seconds(text)
-    if length is None:
-        raise Stop(EXIT_USAGE, "--expires takes a duration such as 90s, 30m, 24h or 7d, of 90 days at most")
-    return length * 1000
 
 
 def _refused(message: str) -> ComputeError:

@@ -174,6 +174,9 @@ class TestMismatch:
         assert fleet.on("apply", "--plan", str(path)).code == 0
 
 
+NO_DURATIONS = ("24", "0h", "-1h", "1.5h", "soon", "9999d", "")
+
+
 class TestUsage:
     @pytest.mark.parametrize(
         ("arguments", "said"),
@@ -192,7 +195,7 @@ class TestUsage:
             (["plan", "--format", "yaml"], "'yaml'"),
             (["plan", "--timeout", "0"], "0"),
             (["plan", "--timeout", "nan"], "no number"),
-            (["plan", "--expires", "soon"], "--expires takes a duration"),
+            *((["plan", "--expires", bad], "--expires takes a duration") for bad in NO_DURATIONS),
             (["apply", "--yes", "--parallelism", "65"], "65"),
             (["plan", "more", "paths"], "unexpected extra argument"),
         ],
@@ -262,6 +265,12 @@ class TestFailure:
     def test_a_hostile_answer_stays_on_its_line(self, capsys: pytest.CaptureFixture[str]) -> None:
         failure.tell(Stop(EXIT_STALE, "a\nb", ["c\x1b[2K"], "d\re"))
         assert capsys.readouterr().err == "MISMATCH: a\\nb\n  c\\x1b[2K\nHint: d\\re\n"
+
+
+def test_a_plan_expires_so_long_after_the_live_state_was_read(fleet: Fleet) -> None:
+    report = json.loads(fleet.on("plan", "--format", "json", "--expires", "24h").out)
+    assert report["expiresAt"] - report["createdAt"] == 24 * 3600 * 1000
+    assert json.loads(fleet.on("plan", "--format", "json").out)["expiresAt"] is None
 
 
 def test_a_plan_file_is_for_its_owner_alone(fleet: Fleet, tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from better_compute.domain.problems import ComputeError
-from fleetctl.errors import EXIT_STALE, EXIT_USAGE, Stop
+from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.plan.digest import checksum
-from fleetctl.report import PlanReport, canonical_text, lifetime, read_plan, saved_plan, write_plan
+from fleetctl.report import PlanReport, canonical_text, read_plan, saved_plan, write_plan
 from tests.fleetctl.report.world import World
 
 ALTERED = "the plan does not match its digest"
@@ -117,12 +117,3 @@ def test_a_saved_plan_says_what_it_approves(plan: PlanReport, tmp_path: Path) ->
         (o["n"], o["action"], o["digest"]) for o in plan["operations"]
     ]
     assert saved.operations[-1].subject == (plan["operations"][-1]["poolId"], plan["operations"][-1]["toTenantId"])
-
-
-def test_a_lifetime_is_a_duration() -> None:
-    assert lifetime("24h") == 24 * 3600 * 1000
-    assert lifetime(None) is None
-    for bad in ("24", "0h", "-1h", "1.5h", "soon", "9999d", ""):
-        with pytest.raises(Stop) as stopped:
-            lifetime(bad)
-        assert stopped.value.exit_code == EXIT_USAGE
