@@ -1,4 +1,4 @@
-"""What a database wants that cannot be had now is said: a lock to wait for and a disk to make room on are two things."""
+"""What a database wants is said: a lock to wait for and a disk to make room on are two things."""
 
 from __future__ import annotations
 
