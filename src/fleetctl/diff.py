@@ -69,7 +69,7 @@ class Diff:
     counts live pools that are nobody's business here; `gone` are tombstones of pools that never were."""
 
     pools: tuple[PoolDiff, ...]
-    removed: tuple[PoolState, ...]
+    removed: tuple[Pool, ...]
     foreign: int
     gone: tuple[PoolEntry, ...]
 
@@ -83,8 +83,8 @@ def compare(desired: Desired, live: Mapping[str, PoolState]) -> Diff:
             gone.append(entry)
         elif (found := _compare_pool(entry, state)) is not None:
             pools.append(found)
-    rest = [s for i, s in live.items() if i not in desired.entries and s.pool and not s.pool.archived]
-    removed = tuple(s for s in rest if s.pool and _is_ours(s.pool, desired))
+    rest = [s.pool for i, s in live.items() if i not in desired.entries and s.pool and not s.pool.archived]
+    removed = tuple(pool for pool in rest if _is_ours(pool, desired))
     return Diff(pools=tuple(pools), removed=removed, foreign=len(rest) - len(removed), gone=tuple(gone))
 
 

@@ -52,7 +52,7 @@ def validate(request: Request) -> Finished:
     # 1. Read the files.
     wished = load(request.path, caller=request.environ.get(target.CALLER))
     # 2. Judge them by the rules.
-    problems = [*wished.warnings, *check(wished)]
+    problems = check(wished)
     wrong = any(problem.severity == "error" for problem in problems)
     return Finished(report.of_validate(problems, wished), EXIT_ERROR if wrong else EXIT_OK)
 

@@ -207,7 +207,7 @@ def test_a_pool_without_an_entry_is_removed_or_somebody_elses(
 ) -> None:
     live = plane(*(entry(key, offers=[]) for key in ("fra1-a", "fra1-b", "ams1-c")))
     found = diff(live, entry("fra1-a", offers=[]), **root)
-    assert [state.pool.idempotency_key for state in found.removed if state.pool] == removed
+    assert [pool.idempotency_key for pool in found.removed] == removed
     assert found.foreign == foreign
 
 
