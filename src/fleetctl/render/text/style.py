@@ -45,10 +45,6 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def listed(parts: Sequence[str]) -> str:
-    return ", ".join(parts)
-
-
 def time(epoch_ms: int) -> str:
     """A time in UTC; what no calendar holds is shown as the number it is."""
     try:
