@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from fleetctl import history
@@ -12,6 +11,7 @@ from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.history import History, LastEvent, Subject
 from fleetctl.live import Live
 from fleetctl.plan import Plan, Scope
+from fleetctl.words import time
 
 if TYPE_CHECKING:
     from better_compute.client import Client
@@ -50,7 +50,7 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client) -> None:
     """`--plan`: equal, or the rest of it after a run that was killed. Raises Stop with every difference otherwise."""
     _check_scope(saved.scope, plan.scope)
     if saved.expires_at is not None and live.instance.now > saved.expires_at:
-        raise Stop(EXIT_STALE, f"the plan expired at {_time(saved.expires_at)}, by the server's clock: make a new one")
+        raise Stop(EXIT_STALE, f"the plan expired at {time(saved.expires_at)}, by the server's clock: make a new one")
     if saved.inputs != plan.inputs:
         raise Stop(EXIT_STALE, "the files are not those that the plan was made from: make a new one")
     if saved.digest == plan.digest:
@@ -113,8 +113,4 @@ def _object(name: str, subject: Subject) -> str:
 
 
 def _who(event: LastEvent) -> str:
-    return f"{event.type} by {event.actor_id} at {_time(event.time)}"
-
-
-def _time(epoch_ms: int) -> str:
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return f"{event.type} by {event.actor_id} at {time(event.time)}"

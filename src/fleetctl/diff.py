@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from better_compute.domain.policy.canonical import canonical, canonical_bytes
 from better_compute.domain.problems import CONFLICT, INVALID_STATE, NOT_FOUND, Problem
 from better_compute.domain.state import Pool, PoolState, Terms
 from fleetctl.desired import Desired, PoolEntry
+from fleetctl.words import time
 
 
 class Absent:
@@ -135,7 +135,7 @@ def _unborn(entry: PoolEntry) -> PoolDiff:
 def _check_identity(entry: PoolEntry, wish: CreatePool, pool: Pool) -> list[Problem]:
     """What no operation can change: an archived pool is not revived, and five fields are for life."""
     if pool.archived_at is not None:
-        when = datetime.fromtimestamp(pool.archived_at / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        when = time(pool.archived_at)
         message = f"this key belongs to a pool that was archived on {when}, and an archived pool is not revived"
         return [Problem(INVALID_STATE, "pool.key", message, "idempotencyKey", "use a new key")]
     pairs = {
