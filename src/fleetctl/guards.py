@@ -34,7 +34,7 @@ def check(plan: Plan, live: Live, override: Override) -> list[Problem]:
     """A problem for every guard that the plan breaks; the plan itself is always shown whole."""
     archives = [operation for operation in plan.operations if operation.action == "archive"]
     withdrawals = [operation for operation in plan.operations if _withdraws(operation)]
-    lost = sum(len(_others(live, operation)) for operation in archives) + len(withdrawals)
+    lost = sum(len(live.others(operation.pool_id)) for operation in archives) + len(withdrawals)
     found = []
     if (limit := _archive_limit(plan, override)) < len(archives):
         message = f"{count(len(archives), 'archive')}, and one apply may do {limit}"
@@ -61,10 +61,6 @@ def _withdraws(operation: Operation) -> bool:
     before, after = operation.before["quota"], operation.after["quota"]
     had = [resource for resource in ATOMS.values() if before.get(resource, 0)]
     return bool(had) and not any(after.get(resource, 0) for resource in ATOMS.values())
-
-
-def _others(live: Live, operation: Operation) -> list[str]:
-    return [tenant for tenant in live.pools[operation.pool_id].offers if tenant != live.tenant_id]
 
 
 def _problem(rule: str, message: str, name: str, number: int, first: Operation) -> Problem:
