@@ -86,7 +86,7 @@ def test_a_bom_windows_line_ends_and_aliases_are_read(world: Path) -> None:
         ("machines: [{pool: k, count: 1e3}]", "machines[0].count: this should be a valid integer"),
         ("machines: [{pool: k, vcpu: yes}]", "machines[0].vcpu: this should be a valid integer"),
         ("machines: [{pool: k, count: 10001}]", "machines[0].count: this should be less than or equal to 10000"),
-        ("machines: [{pool: k, attributes: {a: [1]}}]", "machines[0].attributes.a"),
+        ("machines: [{pool: k, attributes: {a: [1]}}]", "machines[0].attributes.a: this should be a valid"),
         (
             'machines: [{pool: k, gpus: {name: " "}}]',
             "1:35 machines[0].gpus.name: a name is printable and not all blank",
@@ -120,6 +120,19 @@ def test_a_bom_windows_line_ends_and_aliases_are_read(world: Path) -> None:
 )
 def test_a_mistake_has_its_place_and_what_would_be_right(world: Path, text: str | bytes, says: str) -> None:
     assert says in told(world, text)[0]
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        ("-1", "machines[0].attributes.a: this should be greater than or equal to 0"),
+        ("9007199254740992", "machines[0].attributes.a: this should be less than or equal to 9007199254740991"),
+    ],
+)
+def test_an_attributes_number_is_one_that_a_real_machine_may_state(world: Path, number: str, says: str) -> None:
+    found = told(world, f"machines: [{{pool: k, attributes: {{a: {number}, b: {2**53 - 1}}}}}]")
+    assert any(says in problem for problem in found)
+    assert not any("attributes.b" in problem for problem in found)
 
 
 def test_all_mistakes_are_told_at_once(world: Path) -> None:
