@@ -109,6 +109,12 @@ def test_a_pool_that_cannot_become_as_wished_has_no_operation_at_all(plane: Cont
     assert made.blocked
 
 
+def test_a_pool_that_is_silent_on_its_offers_is_not_changed_in_part(plane: ControlPlane) -> None:
+    made = plane.plan(desired(fleet(entry("fra1-a", policy={"note": "new"}, ownerQuota={"gpu": 1}))))
+    assert made.operations == ()
+    assert [f.rule for f in made.findings] == ["fleet.offersUnstated"]
+
+
 def test_no_two_operations_share_a_subject(plane: ControlPlane) -> None:
     made = plan(plane, policy={}, ownerQuota={"gpu": 1}, offers=[offer("globex", 1)])
     assert len({operation.subject for operation in made.operations}) == len(made.operations) == 4
