@@ -41,10 +41,11 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a command ended: its report, and its exit code."""
+    """How a command ended: its report, its exit code, and what people should know besides."""
 
     report: Document
     exit_code: int
+    remark: str = ""
 
 
 def validate(request: Request) -> Finished:
@@ -67,10 +68,9 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
         # 6. Say it, and keep it.
         document = session.shown(made, None if lifetime is None else session.live.instance.now + lifetime)
     if out is not None:
-        machine.save(out, report.write_plan(document))
-    if made.blocked:
-        return Finished(document, EXIT_BLOCKED)
-    return Finished(document, EXIT_CHANGES if detailed and made.operations else EXIT_OK)
+        machine.save(out, report.file_bytes(document))
+    code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and made.operations else EXIT_OK
+    return Finished(document, code, f"The plan is in {out}" if out else "")
 
 
 def apply(
@@ -98,15 +98,14 @@ def apply(
         document = session.shown(made)
         if made.blocked:
             return Finished(document, EXIT_BLOCKED)
-        if made.operations and not approve(document):
+        if (made.operations or made.findings) and not approve(document):
             raise Stop(EXIT_ERROR, "not approved: nothing was written")
         # 7. Run it.
         outcomes, signal_name = _run(made, digest, session, journal, parallelism, progress)
         # 8. Say what was done and what was not.
         finished = report.of_apply(replace(made, digest=digest), outcomes, session.header(), signal_name)
-    if report_file is not None:
-        machine.save(report_file, report.write_plan(finished))
-    return Finished(finished, _exit_code(outcomes, signal_name))
+    remark = "" if report_file is None else _keep(report_file, finished)
+    return Finished(finished, _exit_code(outcomes, signal_name), remark)
 
 
 def drift(request: Request) -> Finished:
@@ -156,8 +155,18 @@ def _check_caller(session: Session) -> None:
 
 def _check_place(path: Path) -> None:
     """That a report cannot be written is found out before there is something to report."""
-    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+    place = path if path.exists() and not path.is_file() else path.absolute().parent
+    if path.is_dir() or not os.access(place, os.W_OK):
         raise Stop(EXIT_ERROR, f"no report can be written to {path}: nothing was done")
+
+
+def _keep(path: Path, document: report.ApplyReport) -> str:
+    """Keep a report. What was done is done and is said, also where there is no room for the file: that is a remark."""
+    try:
+        machine.save(path, report.file_bytes(document))
+    except OSError as error:
+        return f"The report could not be written to {path}: {error.strerror or error}"
+    return ""
 
 
 def _approved(saved: approval.SavedPlan | None, expect: str | None, made: Plan, session: Session) -> str:

@@ -8,7 +8,6 @@ import click
 
 from fleetctl.cli import options, streams
 from fleetctl.cli.options import Common
-from fleetctl.render.escape import escape
 
 
 @click.command(
@@ -34,6 +33,4 @@ def command(common: Common, out: Path | None, lifetime: int | None, detailed: bo
     from fleetctl import flow
 
     finished = flow.plan(common.request(), out=out, lifetime=lifetime, detailed=detailed)
-    if out is not None:
-        streams.say(f"The plan is in {escape(str(out))}\n")
     return streams.finish(finished, common.format, verbose=common.verbose)

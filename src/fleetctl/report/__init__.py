@@ -15,7 +15,7 @@ from fleetctl.report.of_drift import of_drift
 from fleetctl.report.of_others import of_id, of_problems, of_validate, of_whoami
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
-from fleetctl.report.plan_file import canonical_text, read_plan, saved_plan, write_plan
+from fleetctl.report.plan_file import canonical_text, file_bytes, read_plan, saved_plan
 
 __all__ = [
     "ApplyReport",
@@ -28,6 +28,7 @@ __all__ = [
     "ValidationReport",
     "WhoamiReport",
     "canonical_text",
+    "file_bytes",
     "of_apply",
     "of_drift",
     "of_id",
@@ -38,5 +39,4 @@ __all__ = [
     "of_whoami",
     "read_plan",
     "saved_plan",
-    "write_plan",
 ]

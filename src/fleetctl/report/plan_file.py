@@ -26,13 +26,13 @@ def canonical_text(report: forms.Report) -> str:
     return _NOT_ASCII.sub(_escape, text) + "\n"
 
 
-def write_plan(report: forms.Report) -> bytes:
+def file_bytes(report: forms.Report) -> bytes:
     """A report as a file holds it."""
     return canonical_text(report).encode()
 
 
 def read_plan(data: bytes) -> forms.PlanReport:
-    """The plan of a file. Raises ComputeError when it is not, to the byte, a file that `write_plan` wrote."""
+    """The plan of a file. Raises ComputeError when it is not, to the byte, a file that `file_bytes` made."""
     try:
         head = msgspec.json.decode(data, type=dict[str, Any])
         if (version := head.get("formatVersion")) != FORMAT_VERSION:
@@ -40,7 +40,7 @@ def read_plan(data: bytes) -> forms.PlanReport:
                 f"the plan file is of formatVersion {version!r}, and this build reads {FORMAT_VERSION} alone"
             )
         plan: forms.PlanReport = msgspec.convert(head, forms.PlanReport)
-        altered = write_plan(plan) != data or checksum(plan) != plan["checksum"]
+        altered = file_bytes(plan) != data or checksum(plan) != plan["checksum"]
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise _refused(f"{_ALTERED}: {error}") from error
     if altered:

@@ -9,7 +9,7 @@ import pytest
 from better_compute.domain.atoms import UNLIMITED
 from fleetctl.guards import Override
 from fleetctl.render import json_, text
-from fleetctl.report import PlanReport, write_plan
+from fleetctl.report import PlanReport, file_bytes
 from tests.fleetctl.report.world import World
 
 
@@ -274,4 +274,4 @@ def test_colour_is_there_only_when_asked_for(report: PlanReport) -> None:
 
 
 def test_json_is_what_the_plan_file_holds(report: PlanReport) -> None:
-    assert json_.render(report).encode() == write_plan(report)
+    assert json_.render(report).encode() == file_bytes(report)
