@@ -1,4 +1,9 @@
-"""Reports: what a command found or did, as JSON-ready values. Every output is made from them."""
+"""Reports: what a command found or did, as JSON-ready values. Every output is made from them.
+
+`forms` are their shapes, the public contract; each `of_` module makes one, `parts` what several share (here values are
+masked), `grants` who loses what and the capacity. `plan_file` spells them as bytes and reads plans back; `schemas` are
+their JSON Schemas.
+"""
 
 from fleetctl.report.forms import (
     ApplyReport,
