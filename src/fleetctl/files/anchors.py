@@ -6,7 +6,6 @@ when expanded is bounded all the same, because whoever walks it later walks the 
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import Any
 
@@ -23,7 +22,6 @@ MAX_RATIO = 50
 MAX_MERGED = 1_000_000
 """How many keys the merge keys of one document may copy: unlike aliases, merges take memory."""
 
-_NAME = re.compile(r"[&*]([A-Za-z0-9_-]{1,128}+)(?=[ \t\n,\]}])")
 _OPEN = object()
 
 
@@ -39,15 +37,6 @@ class Anchors:
         self._extents: dict[int, tuple[Any, int, int]] = {}
         self._largest = (0, 0)
 
-    def name(self, pos: int) -> tuple[str, int]:
-        """The name after the `&` or `*` at `pos`, and where it ends."""
-        found = _NAME.match(self._r.text, pos)
-        if found is None:
-            sign, what = ("&", "an anchor") if self._r.text[pos] == "&" else ("*", "an alias")
-            hint = "a name is letters, digits, - and _, then a space; quote the value if it is none"
-            raise self._r.failure(pos, "yaml.alias", f"{sign} begins {what}, but no name of one follows", hint)
-        return found[1], found.end()
-
     def begin(self, name: str) -> None:
         """The node of this anchor is being read."""
         self._values[name] = _OPEN
@@ -56,35 +45,28 @@ class Anchors:
         """The node of this anchor is read."""
         self._values[name] = value
 
-    def use(self, pos: int) -> tuple[Any, int]:
-        """The value of the alias at `pos`, and where the alias ends."""
-        name, end = self.name(pos)
-        if fault := self._fault(name):
-            self._r.report(pos, *fault)
-            nothing = self._r.open_map(pos)
-            self._r.trail.pop()
-            return nothing, end
-        value = self._values[name]
-        self._largest = max(self._largest, (self._extent(value)[0], -pos))
-        return value, end
-
-    def _fault(self, name: str) -> tuple[str, str, str] | None:
-        """Why the alias of this name is refused here: rule, message, hint."""
+    def use(self, name: str, pos: int) -> Any:
+        """The value of the alias at `pos`."""
         if name not in self._values:
             hint = "an anchor stands before its aliases and in the same document"
             near = did_you_mean(name, islice(self._values, 200))
-            return "yaml.alias", f"there is no anchor &{clip(name)} above", near or hint
+            self._r.report(pos, "yaml.alias", f"there is no anchor &{clip(name)} above", near or hint)
+            return None
         value = self._values[name]
         if value is _OPEN:
-            return "yaml.alias", f"*{clip(name)} stands inside the node it is an alias of", "write out what is meant"
+            hint = "write out what is meant"
+            self._r.report(pos, "yaml.alias", f"*{clip(name)} stands inside the node it is an alias of", hint)
+            return None
         size, height = self._extent(value)
         if size > MAX_ALIAS:
             message = f"*{clip(name)} stands for {size} nodes, the most is {MAX_ALIAS}"
         elif len(self._r.trail) + height > MAX_DEPTH:
             message = f"*{clip(name)} nests maps and lists more than {MAX_DEPTH} deep"
         else:
-            return None
-        return "yaml.expansion", message, "use fewer aliases of aliases"
+            self._largest = max(self._largest, (size, -pos))
+            return value
+        self._r.report(pos, "yaml.expansion", message, "use fewer aliases of aliases")
+        return None
 
     def merge(self, into: Map, value: Any, at: int) -> None:
         """Note the value of a merge key of `into`; the keys are copied by `finish`, once the size is known."""

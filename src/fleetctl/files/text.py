@@ -45,6 +45,15 @@ def to_text(data: bytes) -> str:
     return _line_feeds(text)
 
 
+def paired(text: str) -> str:
+    """JSON with each character that it writes as two escapes (`\\ud83d\\ude00`) written as one, as YAML has it."""
+    return _PAIR.sub(_one, text) if text.lstrip().startswith("{") else text
+
+
+def _one(pair: re.Match[str]) -> str:
+    return f"\\U{0x10000 + ((int(pair[1], 16) & 0x3FF) << 10) + (int(pair[2], 16) & 0x3FF):08x}"
+
+
 def too_large(size: int) -> TextError:
     """The answer to a file of `size` bytes."""
     message = f"the file has {size} bytes, the most is {MAX_BYTES} (16 MiB)"
