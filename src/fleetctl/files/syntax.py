@@ -1,116 +1,158 @@
-"""What the parser of YAML says of text that is none, in words for people who write fleet files."""
+"""What the parser says of text that is no YAML, in words for people who write fleet files; and what it is lax about."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any
 
-from yaml.cyaml import CParser
-from yaml.error import MarkedYAMLError, YAMLError
-from yaml.events import ScalarEvent
+import yaml
+from yaml.cyaml import CBaseLoader
+from yaml.scanner import ScannerError
+from yaml.tokens import ScalarToken
 
-from fleetctl.files.reading import Reading
+from fleetctl.files.reading import TOO_DEEP
 from fleetctl.files.scalars import clip
 
-_QUOTE = "quote the whole value"
-_INDENT = "give the keys of one map, or the dashes of one list, the same indentation"
+_SYNTAX, _ALIAS, _DIRECTIVE = "yaml.syntax", "yaml.alias", "yaml.directive"
+_TAB = ("yaml.tab", "a tab outside a value: it cannot indent or separate", "use spaces")
+_QUOTE = "quote the value"
+_WHOLE = "quote the whole value; a quote inside quotes is written '' or \\\""
+_BELOW = "begin it on the next line, or quote the value"
+_ALIGN = "give the keys of one map, or the dashes of one list, the same indentation"
+_DEEPER = "indent it like the keys of its map; is a colon, or the space after one, missing above?"
 _ESCAPE = "in double quotes a backslash begins an escape: write two, or use single quotes"
 
-_MEANT: dict[str, tuple[str, str]] = {
-    "mapping values are not allowed in this context": ("a second key and colon where a value stands", _QUOTE),
-    "block sequence entries are not allowed in this context": ("a list cannot begin here", "begin it on the next line"),
-    "block mapping entries are not allowed in this context": ("a map cannot begin here", "begin it on the next line"),
-    "mapping keys are not allowed in this context": ("a key cannot stand here", _QUOTE),
-    "did not find expected '-' indicator": ("this line is neither an item of the list above nor outside it", _INDENT),
-    "did not find expected key": ("this line is neither a key of the map above nor outside it", _INDENT),
-    "did not find expected <document start>": ("this line belongs to nothing above it", _INDENT),
-    "could not find expected ':'": ("a key without a colon", "write `key: value`"),
-    "did not find expected ',' or ']'": (
-        "a list in brackets goes on here without a comma or ]",
-        "close it, or " + _QUOTE,
-    ),
-    "did not find expected ',' or '}'": ("a map in braces goes on here without , or }", "close it, or " + _QUOTE),
-    "did not find expected node content": ("a value is missing here", "write it, or remove what expects it"),
-    "found unexpected end of stream": ("a quote is not closed", "close it with the same quote"),
-    "found unexpected document indicator": ("a quote is not closed before the document ends", "close it"),
-    "found unknown escape character": ("an escape that YAML does not know", _ESCAPE),
-    "did not find expected hexdecimal number": ("an escape without its hexadecimal digits", _ESCAPE),
-    "found invalid Unicode character escape code": ("an escape of what is no character", _ESCAPE),
-    "did not find expected alphabetic or numeric character": ("an anchor or alias without a name", _QUOTE),
-    "did not find expected comment or line break": ("text behind | or >", "begin it on the next line"),
-    "found incompatible YAML document": ("no directive but %YAML 1.2 is read", "remove the line"),
-    "found a tab character that violates indentation": ("a tab cannot indent", "use spaces"),
-    "found a tab character where an indentation space is expected": ("a tab cannot indent", "use spaces"),
-}
-_RULES = {
-    "found incompatible YAML document": "yaml.directive",
-    "found a tab character that violates indentation": "yaml.tab",
-    "found a tab character where an indentation space is expected": "yaml.tab",
-}
-_CONTEXTS = {
-    "while scanning an anchor": "yaml.alias",
-    "while scanning an alias": "yaml.alias",
-    "while scanning a directive": "yaml.directive",
-    "while scanning a %YAML directive": "yaml.directive",
-    "while scanning a %TAG directive": "yaml.directive",
-    "while scanning a tag": "yaml.tag",
-    "while parsing a tag": "yaml.tag",
-}
-_COMMENT = re.compile(r"(?:^|[ \t])#")
+# What the parser says; the line above and the line it says it of, with \0 where; then rule, message and hint. The first
+# row that fits is the answer.
+_ROWS = (
+    ("directive|incompatible", "", _DIRECTIVE, "no directive but %YAML 1.2 is read, once", "remove the line"),
+    (r"\btag\b", "", "yaml.tag", "tags are not read", "remove it, or quote the value"),
+    ("a tab character", "", *_TAB),
+    ("maximum nesting", "", *TOO_DEEP),
+    ("unknown escape|hexdecimal", "", _SYNTAX, "this is not an escape of YAML", _ESCAPE),
+    ("escape code", "", "yaml.control", "this escape writes no character", _ESCAPE),
+    ("stream|document ind", "", _SYNTAX, "this quote is never closed in its document", "close it with the same quote"),
+    ("alphabetic or numeric", "", _ALIAS, "an anchor or alias without a name of letters, digits, - and _", _QUOTE),
+    ("comment or line break", "", _SYNTAX, "text on the line of | or >", "begin it on the next line"),
+    ("sequence entries", "", _SYNTAX, "a list cannot begin on this line", _BELOW),
+    ("mapping keys", "", _SYNTAX, "a value cannot begin with ?", _QUOTE),
+    ("unexpected ':'", "", _SYNTAX, "a colon in brackets without a space behind it", _QUOTE),
+    ("mapping values", ": .*\0|^--- .*\0", _SYNTAX, "a second key and colon on one line", _QUOTE),
+    ("mapping values", "", _SYNTAX, "a key and colon on a line that continues the text above", _DEEPER),
+    ("expected ':'", r"\0[\w.-]+:[^\s/]", _SYNTAX, "{word} has no space after its colon", "write `key: value`"),
+    ("expected ':'", "", _SYNTAX, "a key and a colon are expected here, this is {word}", "write `key: value`"),
+    ("any token|node content", r"\0\S", _SYNTAX, "a value cannot begin with {word:.1}", _QUOTE),
+    ("node content", "", _SYNTAX, "a value is missing", "write it"),
+    ("expected ','", "\0:", _SYNTAX, "a second colon: a comma{where} is missing before it", f"write it, or {_QUOTE}"),
+    ("expected ','", "", _SYNTAX, "a comma{where} is missing before {word}", f"write it, or {_QUOTE}"),
+    ("document start", r"^\.\.\.", _SYNTAX, "a document after ... begins with ---", "write a line --- above this one"),
+    ("document start", r"\A%", _DIRECTIVE, "a directive has a line --- below it", "write it, or remove the directive"),
+    ("expected key", r"\0[&*]", _ALIAS, "an anchor or alias cannot stand here", _QUOTE),
+    ("expected key", r"^\0-\s", _SYNTAX, "a list item where a key of a map is expected", "indent it under a key"),
+    ("expected [k'<]", r"\S.*\0", _SYNTAX, "the value is complete before {word}", _WHOLE),
+    ("expected '-'", r"\0-\S", _SYNTAX, "a dash without a space behind it", "write `- item`"),
+    ("expected [k'<]", "", _SYNTAX, "the indentation of this line fits nothing above it", _ALIGN),
+    ("", "", _SYNTAX, "this is not YAML: {said}", "check the lines around it"),
+)
+_FROM_CONTEXT = re.compile("simple key|scanning a quoted|directive|tag|anchor|alias")
+_CLOSING = {"[": "]", "{": "}"}
+_CONTENT = re.compile(r"^ *[^\s#].*", re.MULTILINE)
+_BETWEEN = re.compile(r"(?<!\S)#.*|(\t)|(#)")
+# Literal first: the search for one costs next to nothing.
+_SUSPECT = (re.compile(r"\t"), re.compile(r"\?(?<=[\[{,\s]\?)(?=\S)"), re.compile(r"#(?<=\S#)"))
+
+Refusal = tuple[int, str, str, str]
+"""A problem of the text: offset, rule, message, hint."""
 
 
-class Refusal(NamedTuple):
-    """A problem of the text at an offset."""
-
-    offset: int
-    rule: str
-    message: str
-    hint: str
-
-
-def refusal(reading: Reading, error: YAMLError) -> Refusal:
-    """What the parser's error means, where it stands."""
-    mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
-    said = (error.problem if isinstance(error, MarkedYAMLError) else None) or str(error)
-    offset = min(mark.index if mark else 0, max(len(reading.text) - 1, 0))
-    if said == "found character that cannot start any token":
-        return _bad_start(reading.text, offset)
-    message, hint = _MEANT.get(said, (f"this is not YAML: {clip(said)}", "check the lines around it"))
-    begun = error.context_mark if isinstance(error, MarkedYAMLError) else None
-    if begun is not None and mark is not None and begun.line < mark.line:
-        message += f" (it began on line {begun.line + 1})"
-    where = (error.context if isinstance(error, MarkedYAMLError) else None) or ""
-    return Refusal(offset, _RULES.get(said) or _CONTEXTS.get(where, "yaml.syntax"), message, hint)
+def refusal(text: str, error: yaml.YAMLError | None) -> Refusal | None:
+    """What is wrong with a text that the parser refused, or that it read though it is lax about it: a tab that indents
+    or separates, a comment that touches what is before it, a key like that of `[?a]`, which YAML 1.2 takes for text."""
+    if error is None:
+        return _look(text, len(text))[0] if any(pattern.search(text) for pattern in _SUSPECT) else None
+    mark: Any = getattr(error, "problem_mark", None)
+    begun: Any = getattr(error, "context_mark", None)
+    if mark is None:  # a fault of the input, of which `to_text` leaves none
+        return (0, _SYNTAX, f"this is not YAML: {clip(str(error))}", "check the file")
+    doing, said, at = getattr(error, "context", None) or "", getattr(error, "problem", None) or "", mark.index
+    found, scalar, opened = _look(text, begun.index if begun and isinstance(error, ScannerError) else at)
+    if found or (found := _never_closed(text, said, mark, scalar, opened)):
+        return found
+    if _FROM_CONTEXT.search(doing):
+        at = begun.index
+    elif "quoted" in doing:
+        at = text.rfind("\\", 0, at + 1)
+    return _in_words(text, f"{doing}: {said}", at, opened)
 
 
-def _bad_start(text: str, offset: int) -> Refusal:
-    character = text[offset : offset + 1]
-    if character == "\t":
-        return _tab(offset)
-    return Refusal(offset, "yaml.syntax", f"a value cannot begin with {character}", "quote it")
+def _look(text: str, limit: int) -> tuple[Refusal | None, Any, Any]:
+    """What stands before `limit`: the first thing to refuse, or else the last scalar and the innermost open bracket."""
+    end, scalar, opened = 0, None, [None]
+    with suppress(yaml.YAMLError):
+        token: Any
+        for token in yaml.scan(text, CBaseLoader):
+            start = token.start_mark.index
+            if start >= limit:
+                break
+            sign = text[start] if token.end_mark.index == start + 1 else ""
+            if type(token) is ScalarToken:
+                header = token.style in ("|", ">")  # no part of the value
+                if found := _lax(text, end, max(start, text.find("\n", start)) if header else start):
+                    return found, None, None
+                end, scalar = token.end_mark.index, token
+            elif sign in ("[", "{"):
+                opened.append(token.start_mark)
+            elif sign in ("]", "}") and len(opened) > 1:
+                opened.pop()
+            elif sign == "?" and not text[start + 1 : start + 2].isspace():
+                return (start, _SYNTAX, "? begins a key here only with a space behind it", _QUOTE), None, None
+    return _lax(text, end, limit + 1), scalar, opened[-1]
 
 
-def misplaced_tab(text: str) -> Refusal | None:
-    """The first tab that indents or separates: the parser takes some of them for spaces. Inside a value or a comment a
-    tab is text like any other."""
-    if "\t" not in text:
-        return None
-    starts, ends = [], []
-    parser = CParser(text)
-    while (event := parser.get_event()) is not None:
-        if isinstance(event, ScalarEvent):
-            starts.append(event.start_mark.index)
-            ends.append(event.end_mark.index)
-    for tab in re.finditer("\t", text):
-        offset = tab.start()
-        before = bisect_right(starts, offset) - 1
-        end = ends[before] if before >= 0 else 0
-        line = text.rfind("\n", 0, offset) + 1
-        if offset >= end and not _COMMENT.search(text[max(end, line) : offset]):
-            return _tab(offset)
+def _lax(text: str, start: int, end: int) -> Refusal | None:
+    """The first tab, or comment that touches what is before it, in the text between two values."""
+    for found in _BETWEEN.finditer(text, start, end):
+        if found[1]:
+            return (found.start(), *_TAB)
+        if found[2]:
+            return (found.start(), _SYNTAX, "a comment with no space before its #", f"write one, or {_QUOTE}")
     return None
 
 
-def _tab(offset: int) -> Refusal:
-    return Refusal(offset, "yaml.tab", "a tab outside a value: it cannot indent or separate", "use spaces")
+def _never_closed(text: str, said: str, mark: Any, scalar: Any, opened: Any) -> Refusal | None:
+    """What above is to blame: quotes that end on the line of the error; a bracket, when the text ends or goes on with a
+    line that is not indented deeper than the bracket's."""
+    at, line = mark.index, mark.line
+    if scalar and scalar.style in ("'", '"') and scalar.start_mark.line < scalar.end_mark.line == line:
+        message = f"the quote that begins here ends on line {line + 1}, before {_word(text, at)}"
+        return (scalar.start_mark.index, _SYNTAX, message, "close it where the value ends")
+    if not opened or "did not find expected" not in said:
+        return None
+    bracket, ends = text[opened.index], not text[at:].strip()
+    if ends or (opened.line < line and _indent(text, at) <= _indent(text, opened.index)):
+        message = f"this {bracket} is " + ("never closed" if ends else f"not closed before line {line + 1}")
+        return (opened.index, _SYNTAX, message, f"close it with {_CLOSING[bracket]}, or {_QUOTE}")
+    return None
+
+
+def _in_words(text: str, said: str, at: int, opened: Any) -> Refusal:
+    start = text.rfind("\n", 0, at) + 1
+    above = (_CONTENT.findall(text, 0, start) or [""])[-1]
+    behind, _, _ = text[at : at + 200].partition("\n")
+    around = f"{above[:200]}\n{text[start:at].strip(' ')[-200:]}\0{behind}\n"
+    where = f" or {_CLOSING[text[opened.index]]}" if opened else ""
+    if opened and opened.index < start:
+        where += f" (of line {opened.line + 1})"
+    fits = (row for row in _ROWS if re.search(row[0], said) and re.search(row[1], around, re.MULTILINE))
+    _, _, rule, message, hint = next(fits)
+    return (at, rule, message.format(word=_word(text, at), where=where, said=clip(said)), hint)
+
+
+def _indent(text: str, at: int) -> int:
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return len(line) - len(line.lstrip(" "))
+
+
+def _word(text: str, at: int) -> str:
+    return clip((text[at : at + 100].split(None, 1) or ["the end"])[0], 30)
