@@ -40,6 +40,7 @@ _ROWS = (
     ("unexpected ':'", "", _SYNTAX, "a colon in brackets without a space behind it", _QUOTE),
     ("mapping values", ": .*\0|^--- .*\0", _SYNTAX, "a second key and colon on one line", _QUOTE),
     ("mapping values", "", _SYNTAX, "a key and colon on a line that continues the text above", _DEEPER),
+    ("expected '[:-]'", r"^\0-[^\s-]", _SYNTAX, "a dash without a space behind it", "write `- item`"),
     ("expected ':'", r"\0[\w.-]+:[^\s/]", _SYNTAX, "{word} has no space after its colon", "write `key: value`"),
     ("expected ':'", "", _SYNTAX, "a key and a colon are expected here, this is {word}", "write `key: value`"),
     ("any token|node content", r"\0\S", _SYNTAX, "a value cannot begin with {word:.1}", _QUOTE),
@@ -51,7 +52,6 @@ _ROWS = (
     ("expected key", r"\0[&*]", _ALIAS, "an anchor or alias cannot stand here", _QUOTE),
     ("expected key", r"^\0-\s", _SYNTAX, "a list item where a key of a map is expected", "indent it under a key"),
     ("expected [k'<]", r"\S.*\0", _SYNTAX, "the value is complete before {word}", _WHOLE),
-    ("expected '-'", r"\0-\S", _SYNTAX, "a dash without a space behind it", "write `- item`"),
     ("expected [k'<]", "", _SYNTAX, "the indentation of this line fits nothing above it", _ALIGN),
     ("", "", _SYNTAX, "this is not YAML: {said}", "check the lines around it"),
 )
