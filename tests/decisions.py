@@ -72,7 +72,7 @@ def after(*commands: Command, state: PoolState | None = None, facts: Facts = FAC
     """The state after commands that must all be allowed."""
     now = PoolState() if state is None else state.copy()
     for command in commands:
-        now.apply(allowed(now, command, facts).change)
+        now.apply(allowed(now, command, facts).delta)
     return now
 
 

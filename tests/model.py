@@ -43,7 +43,7 @@ class ControlPlane:
         state = self.pools.get(command.pool_id, PoolState())
         decision = decide(state, command, FACTS)
         if isinstance(decision, Decision) and decision.changed:
-            state.apply(decision.change)
+            state.apply(decision.delta)
             self.pools[command.pool_id] = state
         return decision
 

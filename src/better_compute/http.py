@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
@@ -19,6 +20,12 @@ TIMEOUT = 30.0
 """Seconds that a client waits for a connection, or for the next part of an answer."""
 
 CONNECTIONS = 16
+
+PATIENCE = 10
+"""So many timeouts are the longest that one answer may take in all: a server could send a byte now and then."""
+
+IDLE_SECONDS = 4.0
+"""A connection is used again within this time only: servers close idle ones, and a write sent into that is lost."""
 
 _TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
 
@@ -65,8 +72,10 @@ class Http:
         timeout: float = TIMEOUT,
         connections: int = CONNECTIONS,
         transport: httpx.BaseTransport | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`server` is a URL, or with a `transport` of its own any description of what answers.
+        """`server` is a URL, or with a `transport` of its own any description of what answers. `timeout` and what
+        `clock` tells are seconds.
 
         Raises ComputeError (INVALID_INPUT) for a URL or token that cannot be used, before anything is sent.
         """
@@ -75,6 +84,7 @@ class Http:
         self.secret = None if transport else token
         """What no text may show. In process the bearer is a name, and no secret."""
         self._timeout = timeout
+        self._clock = clock
         try:
             self._client = self._open(token, connections, transport)
         except (OSError, ImportError, ValueError, httpx.InvalidURL) as error:
@@ -89,7 +99,9 @@ class Http:
             headers={"Authorization": f"Bearer {token}"} if token else {},
             # Waiting for a free connection is no failure: the caller may have more threads than connections.
             timeout=httpx.Timeout(self._timeout, pool=None),
-            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+            limits=httpx.Limits(
+                max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=IDLE_SECONDS
+            ),
             transport=transport,
             verify=url.scheme == "https",
             # A proxy must not see the token of a plain http request that is meant for this machine.
@@ -113,9 +125,12 @@ class Http:
         self._client.close()
 
     def _read(self, answer: httpx.Response) -> bytes:
-        body = bytearray()
+        body, end = bytearray(), self._clock() + PATIENCE * self._timeout
         for chunk in answer.iter_bytes():
             body += chunk
+            if self._clock() > end:
+                message = f"{self.server} did not come to the end of its answer within {PATIENCE * self._timeout:g} s"
+                raise NetworkError(message)
             if len(body) > MAX_ANSWER:
                 message = f"the answer of {self.server} is larger than {MAX_ANSWER >> 20} MiB"
                 raise NetworkError(message, transient=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from threading import Event
@@ -91,9 +92,9 @@ def _perform(operation: Operation, writer: Writer) -> Outcome:
         writer.journal.retried(operation, attempts, attempt.error.problems[0], attempt.wait)
         attempts += 1
 
-    client = writer.client.under({**writer.change, "operation": operation.digest}).watched(watch)
-    writer.journal.started(operation, attempts)
     try:
+        client = writer.client.under({**writer.change, "operation": operation.digest}).watched(watch)
+        writer.journal.started(operation, attempts)
         outcome = _send(operation, client)
     except ComputeError as error:
         outcome = Outcome(operation, "failed", problem=error.problems[0])
@@ -102,7 +103,8 @@ def _perform(operation: Operation, writer: Writer) -> Outcome:
     except Exception as error:  # a call that goes wrong in a way nobody thought of must not lose the report of the rest
         outcome = Outcome(operation, "failed", problem=Problem(INTERNAL_ERROR, "apply.call", repr(error)))
     outcome = replace(outcome, attempts=attempts)
-    writer.journal.finished(outcome)
+    with suppress(OSError):  # what is done is done and will be reported, also where the journal has no room for it
+        writer.journal.finished(outcome)
     return outcome
 
 

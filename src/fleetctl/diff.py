@@ -175,7 +175,12 @@ def policy_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple
 def _leaves(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
     from deepdiff import DeepDiff  # not at the top: a plan without a changed policy need not load it
 
-    found = DeepDiff(canonical(dict(before)), canonical(dict(after)), view="tree", ignore_numeric_type_changes=False)
+    found = DeepDiff(
+        canonical(before),
+        canonical(after),
+        view="tree",
+        threshold_to_diff_deeper=0,  # maps with few names in common are taken apart too: each field is a line
+    )
     paths = {_shown_path(leaf.path(output_format="list"), before, after) for kind in found.values() for leaf in kind}
     for path in sorted(paths):
         yield Change(".".join(("policy", *path)), _at(before, path), _at(after, path))
@@ -227,7 +232,8 @@ def _check_unstated(entry: PoolEntry, state: PoolState) -> tuple[Problem, ...]:
     """Rule fleet.offersUnstated: silence neither keeps nor withdraws the offers there are."""
     if entry.offers_are != "unstated" or not state.others:
         return ()
-    message = f"the pool has {state.others} live offers and the files do not say what should become of them"
+    others = sorted(tenant for tenant in state.offers if state.pool and tenant != state.pool.owner_id)
+    message = f"the pool is offered to {', '.join(others)}, and the files do not say what should become of that"
     hint = "write them, or `offers: []` to withdraw them all, or `offers: unmanaged` to leave them to others"
     return (Problem(INVALID_STATE, "fleet.offersUnstated", message, "offers", hint),)
 

@@ -9,6 +9,10 @@ def main() -> int:
 
         sys.stdout.write(f"fleetctl {__version__}\n")
         return 0
+    import gc
+
+    gc.disable()  # until the live state is read (`flow`): up to there nearly everything that is made stays
+
     from fleetctl.cli import run  # not at the top: it imports click
 
     return run(sys.argv[1:])

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from better_compute.domain.ids import derive
-from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
+from better_compute.domain.ids import KEY, derive, is_key
 from fleetctl import apply as applying
 from fleetctl import approval, guards, preflight, report, target
 from fleetctl import drift as drifting
-from fleetctl import live as reading
 from fleetctl import plan as planning
-from fleetctl.desired import Desired
 from fleetctl.desired.check import check
 from fleetctl.desired.load import load
 from fleetctl.diff import compare
@@ -29,38 +27,16 @@ from fleetctl.errors import (
     EXIT_OK,
     EXIT_PARTIAL,
     EXIT_STALE,
+    EXIT_USAGE,
     Stop,
 )
-from fleetctl.guards import NO_OVERRIDE, Override
 from fleetctl.journal import Journal, Outcome
-from fleetctl.live import Live
 from fleetctl.plan import Plan
+from fleetctl.session import Request, Session, caller_of, connected, opened
 from fleetctl.signals import interruptible
-
-if TYPE_CHECKING:
-    from better_compute.bootstrap import Connection
-    from better_compute.client import Client
 
 Document = Mapping[str, Any]
 """A report as JSON."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What the command line and the environment ask for. `timeout` is seconds for one call."""
-
-    path: Path = Path()
-    server: str | None = None
-    environ: Mapping[str, str] = field(default_factory=dict)
-    token_file: Path | None = None
-    timeout: float = 30.0
-    override: Override = NO_OVERRIDE
-
-    @property
-    def base(self) -> Path:
-        """The fleet's directory."""
-        path = self.path.absolute()
-        return path if path.is_dir() else path.parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,38 +45,6 @@ class Finished:
 
     report: Document
     exit_code: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
-    """Files and live state, both read."""
-
-    request: Request
-    desired: Desired
-    target: target.Target
-    client: Client
-    live: Live
-
-    def header(self, expires_at: int | None = None) -> report.Header:
-        return report.Header(
-            fleet=self.desired.fleet,
-            tenant_id=self.desired.tenant_id,
-            caller=self.desired.caller or "",
-            reader=self.live.reader_id,
-            server_url=self.live.instance.url,
-            instance_id=self.live.instance.id,
-            derivation=self.live.instance.derivation,
-            server_overridden=self.target.overridden,
-            created_at=self.live.instance.now,
-            commit=report.commit_of(self.request.base),
-            allow=self.request.override.numbers,
-            reason=self.request.override.reason,
-            expires_at=expires_at,
-        )
-
-    def shown(self, made: Plan, expires_at: int | None = None) -> report.PlanReport:
-        """A plan made in this session, as a report."""
-        return report.of_plan(made, self.header(expires_at), desired=self.desired, live=self.live)
 
 
 def validate(request: Request) -> Finished:
@@ -117,7 +61,7 @@ def plan(request: Request, *, out: Path | None = None, expires: str | None = Non
     """What an apply would do. `detailed`: exit 2 when there is something to do."""
     lifetime = report.lifetime(expires)
     # 1. Read the files; 2. choose the target; 3. read the live state.
-    with _opened(request) as session:
+    with opened(request) as session:
         # 4. Make the plan; 5. judge it by rules and guards.
         made = _judged(session)
         # 6. Say it, and keep it.
@@ -142,8 +86,10 @@ def apply(
 ) -> Finished:
     """Make the plan again, have it approved, run it, and say what became of every operation."""
     saved = None if plan_file is None else report.saved_plan(plan_file)
+    if report_file is not None:
+        _check_place(report_file)
     # 1. Read the files; 2. choose the target; 3. read the live state.
-    with _opened(request) as session:
+    with opened(request) as session:
         _check_caller(session)
         # 4. Make the plan; 5. judge it by rules and guards.
         made = _judged(session)
@@ -157,7 +103,7 @@ def apply(
         # 7. Run it.
         outcomes, signal_name = _run(made, digest, session, journal, parallelism, progress)
         # 8. Say what was done and what was not.
-        finished = report.of_apply(made, outcomes, session.header(), signal_name)
+        finished = report.of_apply(replace(made, digest=digest), outcomes, session.header(), signal_name)
     if report_file is not None:
         report.save(report_file, report.write_plan(finished))
     return Finished(finished, _exit_code(outcomes, signal_name))
@@ -166,7 +112,7 @@ def apply(
 def drift(request: Request) -> Finished:
     """What differs from the files, since when, and by whom."""
     # 1. Read the files; 2. choose the target; 3. read the live state.
-    with _opened(request) as session:
+    with opened(request) as session:
         # 4. Compare; 5. ask the events who did it.
         found = drifting.find(session.desired, compare(session.desired, session.live.pools), session.client)
         document = report.of_drift(found, session.header(), session.desired)
@@ -177,7 +123,7 @@ def whoami(request: Request) -> Finished:
     """Who asks whom, and whether that is who the files say."""
     wished = load(request.path, caller=request.environ.get(target.CALLER))
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
-    with _connected(wished, chosen, request) as connection:
+    with connected(wished, chosen, request) as connection:
         url = target.shown(chosen.server, request.base)
         now = report.clock()
         document = report.of_whoami(connection.client, wished, url, overridden=chosen.overridden, now=now)
@@ -186,44 +132,12 @@ def whoami(request: Request) -> Finished:
 
 def derived_id(request: Request, key: str, tenant: str | None, caller: str | None) -> Finished:
     """The pool id that a key derives; with tenant and caller given no fleet is read."""
+    if not is_key(key):
+        raise Stop(EXIT_USAGE, f"a key is {KEY.pattern}: no pool has this one")
     if tenant is None or caller is None:
         wished = load(request.path, caller=caller or request.environ.get(target.CALLER))
-        tenant, caller = tenant or wished.tenant_id, caller or _caller(wished)
+        tenant, caller = tenant or wished.tenant_id, caller or caller_of(wished)
     return Finished(report.of_id(derive("pool", tenant, caller, key), key, tenant, caller), EXIT_OK)
-
-
-@contextmanager
-def _opened(request: Request) -> Iterator[Session]:
-    wished = load(request.path, caller=request.environ.get(target.CALLER))
-    _caller(wished)
-    chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
-    with _connected(wished, chosen, request) as connection:
-        url = target.shown(chosen.server, request.base)
-        yield Session(
-            request=request,
-            desired=wished,
-            target=chosen,
-            client=connection.client,
-            live=reading.read(connection.client, url, wished.tenant_id),
-        )
-
-
-@contextmanager
-def _connected(wished: Desired, chosen: target.Target, request: Request) -> Iterator[Connection]:
-    from better_compute import bootstrap  # not at the top: `validate` needs no server
-
-    server = chosen.server
-    connection = bootstrap.connect(
-        server
-        if isinstance(server, str)
-        else bootstrap.Embedded(server.database, Path(server.world) if server.world else None),
-        tenant_id=wished.tenant_id,
-        token=chosen.token,
-        caller=wished.caller,
-        timeout=request.timeout,
-    )
-    with connection:
-        yield connection
 
 
 def _judged(session: Session) -> Plan:
@@ -232,18 +146,17 @@ def _judged(session: Session) -> Plan:
     return made.with_findings([*found, *guards.check(made, session.live, session.request.override)])
 
 
-def _caller(wished: Desired) -> str:
-    if wished.caller is not None:
-        return wished.caller
-    hint = "write `caller:` in fleet.yaml, or set FLEETCTL_CALLER: pool ids derive from it"
-    raise ComputeError(Problem(INVALID_INPUT, "fleet.caller", "the files name no caller", hint=hint))
-
-
 def _check_caller(session: Session) -> None:
     """Pool ids derive from the files' caller, so nobody else may apply them."""
     if session.live.reader_id != session.desired.caller:
         message = f"apply needs the token of {session.desired.caller}, and this is {session.live.reader_id}'s"
         raise Stop(EXIT_STALE, message)
+
+
+def _check_place(path: Path) -> None:
+    """That a report cannot be written is found out before there is something to report."""
+    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+        raise Stop(EXIT_ERROR, f"no report can be written to {path}: nothing was done")
 
 
 def _approved(saved: approval.SavedPlan | None, expect: str | None, made: Plan, session: Session) -> str:
@@ -274,7 +187,7 @@ def _run(
         change |= {"allow": dict(override.numbers), "reason": override.reason}
     stop = Event()
     with ExitStack() as stack:
-        stream = stack.enter_context(journal.open("a")) if journal else None
+        stream = stack.enter_context(journal.open("ab", buffering=0)) if journal else None
         writer = applying.Writer(
             client=session.client,
             executor=stack.enter_context(ThreadPoolExecutor(parallelism)),

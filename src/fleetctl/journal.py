@@ -29,9 +29,9 @@ class Outcome:
 
 class Journal:
     """JSON lines, one an attempt and one an outcome, each written out before the next call is made. Holds no values of
-    fleet files. `clock` gives epoch milliseconds."""
+    fleet files. `clock` gives epoch milliseconds; `stream` keeps nothing back. Writing raises OSError."""
 
-    def __init__(self, stream: IO[str] | None, clock: Callable[[], int], digest: str) -> None:
+    def __init__(self, stream: IO[bytes] | None, clock: Callable[[], int], digest: str) -> None:
         self._stream, self._clock, self._digest, self._lock = stream, clock, digest, Lock()
 
     def started(self, operation: Operation, attempt: int) -> None:
@@ -59,5 +59,4 @@ class Journal:
             **fields,
         }
         with self._lock:
-            self._stream.write(json.dumps(line) + "\n")
-            self._stream.flush()
+            self._stream.write(json.dumps(line).encode() + b"\n")

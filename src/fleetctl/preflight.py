@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from better_compute.domain.commands import SetQuota
 from better_compute.domain.decide import decide
 from better_compute.domain.facts import Facts
-from better_compute.domain.problems import Problem, Refused
+from better_compute.domain.problems import Problem, Refused, errors
 from better_compute.domain.state import PoolState
 from fleetctl.desired.locate import locate
 from fleetctl.live import Live
@@ -27,6 +27,7 @@ def check(plan: Plan, live: Live, client: Client | None) -> list[Problem]:
     if open_questions and client is not None:
         verdicts = client.preflight.check([o.command for o in plan.operations], plan.scope.caller)
         judged = _answered(judged, [verdict.problems for verdict in verdicts])
+    judged = _without_echoes(plan.operations, judged)
     return [_placed(p, o) for o, problems in zip(plan.operations, judged, strict=True) for p in problems]
 
 
@@ -44,7 +45,7 @@ def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[
         if isinstance(decision, Refused):
             judged.append(list(decision.problems))
         else:
-            model.apply(decision.change)
+            model.apply(decision.delta)
             judged.append(list(decision.warnings))
     return judged
 
@@ -59,10 +60,19 @@ def _answered(judged: list[list[Problem]], answers: Iterable[Sequence[Problem]])
     return merged
 
 
+def _without_echoes(operations: Sequence[Operation], judged: list[list[Problem]]) -> list[list[Problem]]:
+    """Without what merely follows: that a pool is not there is no news where its own creation is refused."""
+    unborn = {o.pool_id for o, found in zip(operations, judged, strict=True) if o.action == "create" and errors(found)}
+    return [
+        [p for p in found if p.rule != "pool.owner" or o.pool_id not in unborn]
+        for o, found in zip(operations, judged, strict=True)
+    ]
+
+
 def _placed(problem: Problem, operation: Operation) -> Problem:
-    """The problem with the place in the files that it is about."""
+    """The problem with the place in the files that it is about, in their spelling."""
     path = problem.path
-    if isinstance(operation.command, SetQuota):
-        path = path.removeprefix("quota").lstrip(".")
     who = f"pools[{operation.name}]" + (f".offers[{operation.to_tenant_id}]" if operation.action == "offer" else "")
-    return replace(problem, source=locate(operation.place, path)).under(who)
+    if isinstance(operation.command, SetQuota) and path.partition(".")[0] == "quota":
+        who, path = f"{who}.ownerQuota", path.partition(".")[2]
+    return replace(problem, path=path, source=locate(operation.place, path)).under(who)

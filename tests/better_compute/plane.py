@@ -111,7 +111,6 @@ class Plane:
     time: Time = field(default_factory=Time)
 
     def __post_init__(self) -> None:
-        self.store.transact(_populate)
         self.service = Service(store=self.store, authorizer=OwnTenant(), clock=self.time, entropy=os.urandom)
         self.handle: Handle = handler(self.service, Tokens(self.store, self.time))
 
@@ -183,12 +182,13 @@ def headers_of(who: str) -> dict[str, str]:
     }
 
 
-def open_plane(url: str, time: Time | None = None) -> Plane:
-    time = time or Time()
-    return Plane(open_store(url, clock=time, sleep=_sleep, entropy=os.urandom, wait_seconds=20.0), time)
-
-
-_sleep = time.sleep
+def open_plane(url: str, wait_seconds: float = 20.0) -> Plane:
+    """The plane on a database; a new one gets its people and sites."""
+    clock = Time()
+    store = open_store(url, clock=clock, sleep=time.sleep, entropy=os.urandom, wait_seconds=wait_seconds)
+    if store.view(lambda tx: tx.tenant("root")) is None:
+        store.transact(_populate)
+    return Plane(store, clock)
 
 
 def _populate(tx: Tx) -> None:

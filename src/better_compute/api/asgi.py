@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as Incoming
 from starlette.responses import Response as Outgoing
-from starlette.routing import Mount
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from better_compute.wire.message import BODY_LIMIT, Handle, Request, headers_of
 
 
-def app(handle: Handle) -> Starlette:
-    """An application whose every path is the handler's; it runs in a thread, since it waits for the database."""
+def app(handle: Handle) -> ASGIApp:
+    """An application whose every path is the handler's, with no router that would answer some of them itself. The
+    handler runs in a thread, since it waits for the database."""
 
     async def door(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -29,7 +28,7 @@ def app(handle: Handle) -> Starlette:
         answer = await run_in_threadpool(handle, request)
         await Outgoing(answer.body, answer.status, dict(answer.headers))(scope, receive, send)
 
-    return Starlette(routes=[Mount("/", app=door)])
+    return door
 
 
 async def _read(incoming: Incoming) -> bytes:

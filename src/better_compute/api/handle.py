@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from better_compute.api.errors import envelope, internal
-from better_compute.api.openapi import document
-from better_compute.api.routes import PREFIX, ROUTES, Route
+from better_compute.api.routes import ROUTES, Route
 from better_compute.domain.problems import (
     METHOD_NOT_ALLOWED,
     NOT_FOUND,
@@ -24,7 +23,7 @@ from better_compute.domain.problems import (
 from better_compute.service.core import Service
 from better_compute.service.ports import Authenticate, Caller
 from better_compute.wire.body import parse, parse_change, refuse
-from better_compute.wire.message import BODY_LIMIT, Handle, Request, Response
+from better_compute.wire.message import BODY_LIMIT, CHANGE_HEADER, PREFIX, Handle, Request, Response
 from better_compute.wire.reading import read
 
 log = logging.getLogger(__name__)
@@ -33,10 +32,14 @@ _BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/:=-]{1,512})")
 _REQUEST_ID = re.compile(r"[\x20-\x7e]{1,128}")
 _JSON_TYPE = re.compile(r"application/json(?: *; *charset=\"?utf-8\"?)?", re.IGNORECASE)
 
-PAGES: dict[str, Callable[[], Any]] = {
-    "/health": lambda: {"status": "ok"},
-    "/openapi.json": lambda: msgspec.Raw(document()),
-}
+
+def _description() -> msgspec.Raw:
+    from better_compute.api.openapi import document  # not at the top: a client in this process never asks for it
+
+    return msgspec.Raw(document())
+
+
+PAGES: dict[str, Callable[[], Any]] = {"/health": lambda: {"status": "ok"}, "/openapi.json": _description}
 """What GET serves, without a credential."""
 
 
@@ -106,7 +109,7 @@ class _Api:
             message = "a request carries Authorization: Bearer TOKEN"
             raise ComputeError(Problem(UNAUTHENTICATED, "", message))
         caller = self.authenticate(bearer[1])
-        change = request.headers.get("x-better-compute-change")
+        change = request.headers.get(CHANGE_HEADER)
         return caller if change is None else replace(caller, via=parse_change(change))
 
 

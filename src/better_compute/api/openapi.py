@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from better_compute.api.errors import STATUS
-from better_compute.api.routes import COMMON, PREFIX, ROUTES, Route
+from better_compute.api.routes import COMMON, ROUTES, Route
+from better_compute.wire.message import CHANGE_LIMIT, PREFIX
 
 _ERROR: dict[str, Any] = {
     "type": "object",
@@ -36,7 +37,7 @@ _HEADERS: list[dict[str, Any]] = [
         "name": "X-Better-Compute-Change",
         "in": "header",
         "description": "The change that a call belongs to, an ASCII JSON object; events keep it as `via`.",
-        "schema": {"type": "string", "maxLength": 2048},
+        "schema": {"type": "string", "maxLength": CHANGE_LIMIT},
     },
 ]
 

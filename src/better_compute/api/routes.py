@@ -47,8 +47,6 @@ COMMON = (
 )
 """Codes that every operation may answer with."""
 
-PREFIX = "/api/compute/"
-
 
 @dataclass(frozen=True)
 class Route:

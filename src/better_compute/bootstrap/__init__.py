@@ -71,13 +71,14 @@ def _embedded(server: Embedded, tenant_id: str | None, caller: str | None, runti
     from better_compute.bootstrap.plane import open_plane
     from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
     from better_compute.http import Http, InProcess
+    from better_compute.service.actions import ROOT
 
     if caller is None:
         message = "an embedded control plane is asked as one of its identities, and none was named"
         raise ComputeError(Problem(INVALID_INPUT, "world.identity", message, "caller"))
     plane = open_plane(server.database, runtime, server.world, create=server.create)
     try:
-        plane.check_identity(caller, tenant_id or "root", server.database, server.world)
+        plane.check_identity(caller, tenant_id or ROOT, server.database, server.world)
         http = Http(server.database, token=caller, transport=InProcess(plane.by_name()))
     except BaseException:
         plane.close()

@@ -21,7 +21,7 @@ from better_compute.domain.state import Pool
 from better_compute.service.actions import ROOT
 from better_compute.service.core import Service
 from better_compute.service.nodes import Machine, admit
-from better_compute.service.ports import Caller, Identity, PoolQuery, Tenant, Tx
+from better_compute.service.ports import Caller, Tx
 
 if TYPE_CHECKING:
     from better_compute.bootstrap.world_file import MachineEntry
@@ -38,6 +38,7 @@ Joins = Mapping[str, list[str]]
 """Pool -> the kinds of groups that are to join it."""
 
 _PAGE = 1000
+"""Keys that are asked about at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +68,7 @@ class Group:
         )
 
     def machines(self, pool: Pool) -> Iterator[Machine]:
-        inventory = Inventory(**{**self.inventory, "gpus": tuple(self.inventory["gpus"])})
-        kind = self.kind()
+        inventory, kind = Inventory.of(self.inventory), self.kind()
         for number in range(self.count):
             node_id = derive("node", pool.owner_id, pool.id, f"{kind}:{number}")
             yield Machine(inventory=inventory, owner_tenant_id=self.owner_tenant_id, id=node_id)
@@ -147,21 +147,14 @@ def _join(service: Service, pool_id: str, kinds: list[str], tx: Tx) -> list[str]
 
 def _found(tx: Tx, waiting: Notes) -> Joins:
     """The pools that are there for groups that wait, where a group fits only one."""
-    if not waiting:
-        return {}
-    keys = {group["pool"] for group in waiting.values()}
-    identities = list(_identities(tx))
-    pools: list[Pool] = []
-    for tenant in _tenants(tx):
-        # Identities of root may act as every tenant, others as their own.
-        callers = [i.id for i in identities if i.tenant_id in (ROOT, tenant.id)]
-        ids = [derive("pool", tenant.id, caller, key) for key in keys for caller in callers]
-        for start in range(0, len(ids), _PAGE):
-            query = PoolQuery(tenant_id=tenant.id, limit=_PAGE, ids=ids[start : start + _PAGE], owned=True)
-            pools += [state.pool for state in tx.pool_states(query) if state.pool]
+    keys = sorted({group["pool"] for group in waiting.values()})
+    pools: dict[str | None, list[Pool]] = {}
+    for start in range(0, len(keys), _PAGE):
+        for pool in tx.pools_by_key(keys[start : start + _PAGE]):
+            pools.setdefault(pool.idempotency_key, []).append(pool)
     joins: dict[str, list[str]] = {}
     for kind, noted in waiting.items():
-        fits = [pool.id for pool in pools if Group(**noted).takes(pool)]
+        fits = [pool.id for pool in pools.get(noted["pool"], ()) if Group(**noted).takes(pool)]
         if len(fits) == 1:
             joins.setdefault(fits[0], []).append(kind)
     return joins
@@ -169,20 +162,6 @@ def _found(tx: Tx, waiting: Notes) -> Joins:
 
 def _key(pool: Pool | None) -> str | None:
     return None if pool is None else pool.idempotency_key
-
-
-def _tenants(tx: Tx) -> Iterator[Tenant]:
-    after = None
-    while page := tx.tenants(_PAGE, after):
-        yield from page
-        after = page[-1].id
-
-
-def _identities(tx: Tx) -> Iterator[Identity]:
-    after = None
-    while page := tx.identities(None, _PAGE, after):
-        yield from page
-        after = page[-1].id
 
 
 def _noted(tx: Tx) -> dict[str, dict[str, Any]]:

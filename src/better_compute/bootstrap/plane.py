@@ -11,23 +11,24 @@ from pathlib import Path
 from better_compute.api.handle import handler
 from better_compute.bootstrap.machines import join_all, join_created
 from better_compute.bootstrap.runtime import Runtime
+from better_compute.domain.ids import is_key
 from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem
 from better_compute.iam import OwnTenant, Tokens, Trusted
 from better_compute.service.actions import ROOT
 from better_compute.service.core import Service
 from better_compute.service.ports import Store, Tenant, Tx
 from better_compute.storage import open_store
+from better_compute.storage.engines import SQLITE
 from better_compute.wire.message import Handle
-
-SQLITE = "sqlite:///"
 
 
 @dataclass(frozen=True, slots=True)
 class ControlPlane:
-    """An open database and the service on it."""
+    """An open database and the service on it. `new`: this opening made root, and the world around it."""
 
     store: Store
     service: Service
+    new: bool
 
     def by_token(self) -> Handle:
         """For the network: callers are the bearers of tokens."""
@@ -39,6 +40,10 @@ class ControlPlane:
 
     def check_identity(self, identity_id: str, tenant_id: str, database: str, world: Path | None) -> None:
         """Raises ComputeError, with the line to write into the world file, when there is no such identity."""
+        if not is_key(identity_id):
+            message = "the embedded control plane is asked as an identity, and this is the id of none"
+            hint = "an id is 1 to 128 ASCII letters, digits and . _ : - and begins with a letter or digit"
+            raise ComputeError(Problem(UNAUTHENTICATED, "world.identity", message, "caller", hint))
         if self.store.view(lambda tx: tx.identity(identity_id)) is not None:
             return
         line = f"- {{id: {identity_id}, tenantId: {tenant_id}, kind: service}}"
@@ -94,11 +99,12 @@ def opened(
 
 
 def _ready(store: Store, runtime: Runtime, world: Path | None) -> ControlPlane:
-    if store.view(_is_new):
+    new = store.view(_is_new)
+    if new:
         store.transact(_start(runtime, world))
     service = Service(store=store, authorizer=OwnTenant(), clock=runtime.clock, entropy=runtime.entropy)
     join_all(service)
-    return ControlPlane(store, replace(service, created=partial(join_created, service)))
+    return ControlPlane(store, replace(service, created=partial(join_created, service)), new)
 
 
 def _is_new(tx: Tx) -> bool:

@@ -6,6 +6,7 @@ import logging
 import re
 import socket
 from collections.abc import Callable
+from typing import Any
 
 from better_compute.bootstrap.plane import ControlPlane
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
@@ -13,6 +14,9 @@ from better_compute.http import is_loopback
 
 GRACE_SECONDS = 30
 """How long calls in flight may take to finish once it is to stop."""
+
+IDLE_SECONDS = 75
+"""How long a connection may be idle: longer than any client of ours keeps one."""
 
 _BACKLOG = 2048
 
@@ -28,15 +32,24 @@ def listen(address: str) -> socket.socket:
         family, kind, protocol, _, place = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(place)
-        # From here on callers may connect; they wait until the first is answered.
-        listening.listen(_BACKLOG)
-    except OSError as error:
-        message = f"cannot listen at {address}: {error.strerror}"
+        return _listening(socket.socket(family, kind, protocol), place)
+    except (OSError, UnicodeError) as error:
+        # What cannot be a host's name is told by a UnicodeError.
+        reason = error.strerror if isinstance(error, OSError) else "this is no name of a host"
+        message = f"cannot listen at {address}: {reason}"
         raise ComputeError(Problem(INVALID_INPUT, "serve.listen", message)) from error
-    return listening
+
+
+def _listening(bare: socket.socket, place: Any) -> socket.socket:
+    """The socket, bound: from here on callers may connect; they wait until the first is answered."""
+    try:
+        bare.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bare.bind(place)
+        bare.listen(_BACKLOG)
+    except OSError:
+        bare.close()
+        raise
+    return bare
 
 
 def url_of(listening: socket.socket) -> str:
@@ -63,6 +76,7 @@ def serve(plane: ControlPlane, listening: socket.socket, say: Callable[[str], ob
         server_header=False,
         lifespan="off",
         ws="none",
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     say(f"listening on {url_of(listening)}")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
 from better_compute.bootstrap.plane import ControlPlane
+from better_compute.domain.ids import is_key
 from better_compute.domain.problems import CONFLICT, INVALID_INPUT, NOT_FOUND, ComputeError, Problem, did_you_mean
 from better_compute.service import tokens
 from better_compute.service.actions import ROOT
@@ -15,6 +17,8 @@ from better_compute.service.ports import Credential, Identity, Tx
 
 ADMIN = "root-admin"
 """The identity of root's first token."""
+
+_TOKEN = re.compile(rb"%b_[0-9a-f]{64}" % tokens.ACCESS.encode())
 
 
 def first_token(plane: ControlPlane, file: Path) -> bool:
@@ -48,7 +52,7 @@ def new_token(plane: ControlPlane, identity_id: str) -> str:
     credential, token = issue(plane.service, identity_id, None)
 
     def work(tx: Tx) -> None:
-        if tx.identity(identity_id) is None:
+        if not is_key(identity_id) or tx.identity(identity_id) is None:
             known = [identity.id for identity in tx.identities(None, 1000, None)]
             hint = did_you_mean(identity_id, known) or "`better-compute world FILE` adds identities"
             raise ComputeError(Problem(NOT_FOUND, "identity.owner", f"no identity {identity_id}", hint=hint))
@@ -78,20 +82,20 @@ def _check_none(tx: Tx, file: Path) -> None:
 def _held(file: Path) -> str | None:
     """The token in the file; None without a file. Raises ComputeError for a file that is not such a one."""
     try:
-        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
+        # Opening a pipe would wait for its other end.
+        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _refused(f"{file} cannot be read: {error.strerror}") from error
-    with os.fdopen(opened) as stream:
+    with os.fdopen(opened, "rb") as stream:
         state = os.fstat(opened)
         if not stat.S_ISREG(state.st_mode) or state.st_mode & 0o077 or state.st_uid != os.geteuid():
             raise _refused(f"{file} is not a file that you alone can read")
-        text = stream.read(1024)
-    prefix, _, secret = text.strip().partition("_")
-    if prefix != tokens.ACCESS or len(secret) != 64 or not secret.isalnum():
+        held = _TOKEN.fullmatch(stream.read(1024).strip())
+    if held is None:
         raise _refused(f"{file} is there and holds no token; it is not overwritten")
-    return text.strip()
+    return held[0].decode("ascii")
 
 
 def _write(file: Path, token: str) -> None:

@@ -13,12 +13,15 @@ from pydantic.alias_generators import to_camel
 
 from better_compute.bootstrap import yaml
 from better_compute.domain.atoms import UNLIMITED
-from better_compute.domain.ids import KEY
+from better_compute.domain.ids import KEY, KEY_SAYS
 from better_compute.domain.nodes import Inventory
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source, did_you_mean
+from better_compute.service.actions import ROOT
+from better_compute.service.sites import kinds_of
 
 Id = Annotated[str, StringConstraints(pattern=rf"^(?:{KEY.pattern})$", max_length=128)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+_PRINTABLE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
+Name = Annotated[str, StringConstraints(max_length=200, pattern=rf"^{_PRINTABLE}*[^\s\x00-\x1f]{_PRINTABLE}*$")]
 Count = Annotated[int, Field(ge=0, le=UNLIMITED)]
 
 MOST_MACHINES = 10_000
@@ -30,7 +33,7 @@ class Entry(BaseModel):
 
 class TenantEntry(Entry):
     id: Id
-    parent_id: Id = "root"
+    parent_id: Id = ROOT
 
 
 class SiteEntry(Entry):
@@ -152,9 +155,9 @@ def _said(error: Any, path: tuple[str | int, ...]) -> tuple[str, str]:
         case "model_type" | "dict_type":
             return "this should be a mapping", ""
         case "string_pattern_mismatch" if KEY.pattern in error["ctx"]["pattern"]:
-            return "an id is 1 to 128 ASCII letters, digits and . _ : - and begins with a letter or digit", ""
+            return KEY_SAYS, ""
         case "string_pattern_mismatch":
-            return "a name is printable", ""
+            return "a name is printable and not all blank", ""
         case "literal_error":
             allowed = re.findall(r"'([^']*)'", error["ctx"]["expected"])
             return f"one of {', '.join(allowed)}", did_you_mean(str(error["input"]), allowed)
@@ -198,7 +201,7 @@ def _cycles(world: World) -> Iterator[Problem]:
     """Tenants above which there is no root; and root itself, which has no parent."""
     parents = {tenant.id: tenant.parent_id for tenant in world.content.tenants}
     for i, tenant in enumerate(world.content.tenants):
-        if tenant.id == "root":
+        if tenant.id == ROOT:
             yield problem(world, "root always exists and has no parent", "tenants", i, "id", hint="leave it out")
             continue
         above = [tenant.id]
@@ -212,6 +215,6 @@ def _cycles(world: World) -> Iterator[Problem]:
 def _kinds(world: World) -> Iterator[Problem]:
     """Rule site.kind."""
     for i, site in enumerate(world.content.sites):
-        kinds = ("shared", "dedicated") if site.tenant_id == "root" else ("custom",)
+        kinds = kinds_of(site.tenant_id)
         if site.kind not in kinds:
             yield problem(world, f"a site of {site.tenant_id} is {' or '.join(kinds)}", "sites", i, "kind")

@@ -17,14 +17,11 @@ database_option = click.option(
     required=True,
     help="sqlite:///PATH or postgresql://…",
 )
-world_option = click.option(
-    "--world", type=click.Path(path_type=Path, dir_okay=False), help="What a new database starts with."
-)
 
 
 @click.command(epilog="Example: better-compute bootstrap --database sqlite:///compute.db --token-file root.token")
 @database_option
-@world_option
+@click.option("--world", type=click.Path(path_type=Path, dir_okay=False), help="A world file to add.")
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -37,6 +34,8 @@ def bootstrap(database: str, world: Path | None, token_file: Path) -> None:
     from better_compute.bootstrap.tokens import ADMIN, first_token
 
     with opened(database, SYSTEM, world) as plane:
+        if world is not None:
+            plane.add_world(world)
         made = first_token(plane, token_file)
     click.echo(f"{token_file} holds {ADMIN}'s token{'' if made else ', as before'}", err=True)
 
@@ -63,9 +62,9 @@ def world(file: Path, database: str) -> None:
     """
     from better_compute.bootstrap.plane import opened
 
-    with opened(database, SYSTEM) as plane:
+    with opened(database, SYSTEM, file) as plane:
         count = plane.add_world(file)
-    click.echo(f"{count} added" if count else "nothing to add", err=True)
+        click.echo("a new database" if plane.new else f"{count} added" if count else "nothing to add", err=True)
 
 
 @click.command(epilog="Example: better-compute migrate --database postgresql://compute@db/compute")

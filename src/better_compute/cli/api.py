@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
+from better_compute.cli.flags import TENANT, json_value
 from better_compute.cli.operations import call
 from better_compute.cli.target import OPTIONS, Target, read_text
-from better_compute.domain.problems import did_you_mean
+from better_compute.domain.problems import ComputeError, did_you_mean
 from better_compute.service.actions import ACTIONS
 
 
@@ -37,7 +37,10 @@ def api(operation: str, fields: tuple[str, ...], **options: Any) -> None:
         if key in body:
             raise click.UsageError(f"{key} stands twice")
         body[key] = value
-    call(Target.taken_from(options), name, body)
+    target = Target.taken_from(options)
+    if TENANT in body and target.tenant is not None:
+        raise click.UsageError(f"give --tenant or {TENANT}, not both")
+    call(target, name, body)
 
 
 def _parsed(field: str) -> tuple[str, Any]:
@@ -51,6 +54,6 @@ def _parsed(field: str) -> tuple[str, Any]:
     if not is_json:
         return key, text
     try:
-        return key, json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"{key} is not JSON: {error}") from None
+        return key, json_value(text)
+    except ComputeError as error:
+        raise click.UsageError(f"{key}: {error}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,8 @@ from msgspec import Struct
 from msgspec import inspect as types
 
 from better_compute.cli.target import read_text
+from better_compute.domain.problems import ComputeError
+from better_compute.wire.body import parse_value
 
 TENANT = "tenantId"
 
@@ -64,6 +65,12 @@ def option(field: types.Field) -> click.Option:
     return click.Option(names, type=_type(field, kind), required=field.required, help=_help(field))
 
 
+def json_value(text: str) -> Any:
+    """The JSON value that a text spells, read as strictly as the API reads it: what is not exact is never sent as
+    something else. Raises ComputeError."""
+    return parse_value(text.encode("utf-8", "surrogateescape"))
+
+
 def stated(options: dict[str, Any]) -> dict[str, Any]:
     """The input that the options spell: those that were given."""
     body = {}
@@ -90,9 +97,9 @@ class Json(click.ParamType[Any]):
             return value
         text = read_text(Path(value[1:]), str(param and param.opts[0])) if value.startswith("@") else value
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            self.fail(f"this is not JSON: {error}", param, ctx)
+            return json_value(text)
+        except ComputeError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Counts(Json):

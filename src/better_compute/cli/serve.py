@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from better_compute.bootstrap.runtime import SYSTEM
-from better_compute.cli.admin import world_option
 from better_compute.cli.target import DATABASE
 
 ADDRESS = "127.0.0.1:8080"
@@ -18,7 +17,7 @@ FILE = "sqlite:///better-compute.db"
 @click.command(epilog="Example: better-compute serve --database postgresql://compute@db/compute --listen 0.0.0.0:8080")
 @click.option("--database", metavar="URL", envvar=DATABASE, show_envvar=True, default=FILE, show_default=True)
 @click.option("--listen", "address", metavar="HOST:PORT", default=ADDRESS, show_default=True, help="Port 0: any.")
-@world_option
+@click.option("--world", type=click.Path(path_type=Path, dir_okay=False), help="What a new database starts with.")
 def serve(database: str, address: str, world: Path | None) -> None:
     """Serve the control plane over HTTP until SIGTERM or SIGINT; calls in flight are finished."""
     from better_compute.bootstrap import serving

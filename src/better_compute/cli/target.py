@@ -67,6 +67,8 @@ class Target:
         token = None if embedded else self._token()
         if embedded and self.as_ is None:
             raise click.UsageError("with a database, say who asks: --as IDENTITY")
+        if not embedded and self.as_ is not None:
+            raise click.UsageError("--as goes with --database: a server knows who asks by the token")
         connection = connect(server, tenant_id=self.tenant, token=token, caller=self.as_, timeout=self.timeout)
         with connection:
             yield connection
@@ -84,10 +86,12 @@ class Target:
             raise click.UsageError(f"which control plane? Give --server URL, or set {SERVER}")
         return Embedded(database, create=False)
 
-    def _token(self) -> str | None:
-        if self.token_file is None:
-            return os.environ.get(TOKEN)
-        return read_text(self.token_file, "--token-file").strip()
+    def _token(self) -> str:
+        if self.token_file is not None:
+            return read_text(self.token_file, "--token-file").strip()
+        if TOKEN not in os.environ:
+            raise click.UsageError(f"who asks? Set {TOKEN}, or give --token-file")
+        return os.environ[TOKEN]
 
 
 def read_text(path: Path, option: str, limit: int = 1 << 20) -> str:

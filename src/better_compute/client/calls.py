@@ -13,12 +13,9 @@ import msgspec
 from better_compute.client.retry import TRANSIENT, Retry, repeatable
 from better_compute.domain.problems import INVALID_INPUT, UNAVAILABLE, ComputeError, Problem
 from better_compute.http import Http, NetworkError
-from better_compute.wire.message import Response
+from better_compute.wire.message import CHANGE_HEADER, CHANGE_LIMIT, PREFIX, Response
 
 T = TypeVar("T")
-
-CHANGE_LIMIT = 2048
-"""Bytes of the change that a call may name."""
 
 _CODE = re.compile(r"[A-Z][A-Z_]{0,63}")
 _SHOWN = 2000
@@ -62,7 +59,7 @@ class Calls:
         Raises ComputeError: the server's problems, or UNAVAILABLE when no control plane answered.
         """
         tenant = {} if self.tenant_id is None else {"tenantId": self.tenant_id}
-        data = msgspec.json.encode({**tenant, **body})
+        data = _spelled({**tenant, **body})
         attempts = self.retry.attempts if repeatable(operation, body) else 1
         for number in range(1, attempts + 1):
             answer = self._send(operation, data)
@@ -91,9 +88,9 @@ class Calls:
     def _send(self, operation: str, data: bytes) -> bytes | _Failure:
         headers = {"content-type": "application/json", "x-better-compute": "1"}
         if self.change is not None:
-            headers["x-better-compute-change"] = self.change
+            headers[CHANGE_HEADER] = self.change
         try:
-            answer = self.http.post(f"/api/compute/{operation}", data, headers)
+            answer = self.http.post(f"{PREFIX}{operation}", data, headers)
         except NetworkError as error:
             problem = Problem(UNAVAILABLE, "client.network", self._clean(str(error)), hint=error.hint)
             return _Failure(ComputeError(problem), error.transient)
@@ -161,6 +158,14 @@ class _Failure:
         first, *others = self.error.problems
         wait = None if self.asked is None else round(self.asked * 1000)
         return ComputeError(replace(first, message=f"{first.message} ({remark})"), *others, retry_after_ms=wait)
+
+
+def _spelled(body: Mapping[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except (UnicodeEncodeError, RecursionError):
+        message = "what is to be sent is no JSON: a text is not Unicode, or it is nested too deep"
+        raise ComputeError(Problem(INVALID_INPUT, "client.body", message)) from None
 
 
 def _read_error(body: bytes) -> tuple[list[Problem], int | None]:

@@ -12,9 +12,9 @@ from better_compute.domain.commands import (
     UnofferPool,
     UpdatePool,
 )
-from better_compute.domain.decision import Decision, Refused, hidden
+from better_compute.domain.decision import Decision, hidden
 from better_compute.domain.facts import Facts
-from better_compute.domain.problems import Problem, errors
+from better_compute.domain.problems import Problem, Refused, errors
 from better_compute.domain.quotas import check_quota
 from better_compute.domain.state import PoolState
 
@@ -66,4 +66,4 @@ def check_command(command: Command, attestors: frozenset[str] | None) -> list[Pr
 def _warned(answer: Decision | Refused, problems: list[Problem]) -> Decision | Refused:
     if isinstance(answer, Refused) or not problems:
         return answer
-    return Decision(answer.change, answer.event, (*problems, *answer.warnings))
+    return Decision(answer.delta, answer.event, (*problems, *answer.warnings))

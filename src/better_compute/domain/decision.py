@@ -6,16 +6,14 @@ from dataclasses import dataclass
 
 from better_compute.domain.events import Event
 from better_compute.domain.problems import CONFLICT, NOT_FOUND, VERSION_CONFLICT, Problem, Refused
-from better_compute.domain.state import Change
-
-__all__ = ["UNCHANGED", "Decision", "Refused", "conflict", "hidden", "version_conflict"]
+from better_compute.domain.state import Delta
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Allowed. No event means that nothing changes: then no version rises (invariant 7: one event per change)."""
 
-    change: Change
+    delta: Delta
     event: Event | None = None
     warnings: tuple[Problem, ...] = ()
 
@@ -24,7 +22,7 @@ class Decision:
         return self.event is not None
 
 
-UNCHANGED = Decision(Change())
+UNCHANGED = Decision(Delta())
 
 
 def hidden() -> Refused:
@@ -36,7 +34,7 @@ def conflict(rule: str, message: str, path: str) -> Problem:
     return Problem(CONFLICT, rule, message, path)
 
 
-def version_conflict(what: str, expected: int | None, found: int) -> Refused:
-    """The precondition of a write does not hold any more; 0 says that there is none."""
+def version_conflict(what: str, expected: int | None, found: int, path: str = "expectedVersion") -> Refused:
+    """The precondition of a write, in the field `path`, does not hold any more; 0 says that there is none."""
     message = f"the {what} version is {found or 'none'}, expected {expected or 'none'}"
-    return Refused((Problem(VERSION_CONFLICT, "version", message, "expectedVersion"),))
+    return Refused((Problem(VERSION_CONFLICT, "version", message, path),))

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from better_compute.domain.problems import INVALID_INPUT, Problem
+from better_compute.domain.words import distance
 
 # Numbers of data-centre parts. A letter glued to one makes another model (L40 and L40S), a separate word a variant.
 _DATA_CENTRE = (
@@ -135,16 +136,6 @@ def nearest_family(word: str) -> str | None:
     near = ((distance(bare, known), abs(len(bare) - len(known)), known) for known in KNOWN_FAMILIES)
     steps, _, best = min(near)
     return best if steps <= reach else derived
-
-
-def distance(left: str, right: str) -> int:
-    """Single-letter edits between two words."""
-    row = list(range(len(right) + 1))
-    for i, a in enumerate(left, 1):
-        before, row[0] = row[0], i
-        for j, b in enumerate(right, 1):
-            before, row[j] = row[j], min(before + (a != b), row[j] + 1, row[j - 1] + 1)
-    return row[-1]
 
 
 def check_model(model: str) -> list[Problem]:

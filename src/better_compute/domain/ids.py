@@ -11,6 +11,8 @@ DERIVATION = "typeid-sha256-v1"
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 """Keys and ids: ASCII, so that two spellings of one visible name cannot make two pools."""
 
+KEY_SAYS = "an id is 1 to 128 ASCII letters, digits and . _ : - and begins with a letter or digit"
+
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 

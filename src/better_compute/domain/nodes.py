@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from better_compute.domain.atoms import CLASSES
 from better_compute.domain.families import family_of
@@ -22,6 +23,11 @@ class Inventory:
     hugepages_2mi: int = 0
     hugepages_1gi: int = 0
     attributes: Mapping[str, str | int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Inventory:
+        """From its fields as JSON holds them: the GPUs are a list there."""
+        return cls(**{**fields, "gpus": tuple(fields["gpus"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

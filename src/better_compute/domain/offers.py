@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from better_compute.domain.atoms import ISOLATING
 from better_compute.domain.commands import OfferPool, SetQuota, UnofferPool
-from better_compute.domain.decision import UNCHANGED, Decision, Refused, version_conflict
+from better_compute.domain.decision import UNCHANGED, Decision, version_conflict
 from better_compute.domain.events import PoolOffered, PoolUnoffered, QuotaUpdated
 from better_compute.domain.facts import Facts, check_tenant
-from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, NOT_FOUND, Problem, errors
+from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, NOT_FOUND, Problem, Refused, errors
 from better_compute.domain.quotas import check_atoms, check_quota, freeze_rows, limits, set_rows
-from better_compute.domain.state import Change, Offer, Pool, PoolState, QuotaRow, Terms
+from better_compute.domain.state import Delta, Offer, Pool, PoolState, QuotaRow, Terms
 
 PRIORITIES = range(-1000, 1001)
 
@@ -52,7 +52,7 @@ def offer(state: PoolState, pool: Pool, command: OfferPool, facts: Facts) -> Dec
         # A first offer leaves a row for every named resource, also for a limit of 0: it tells "0" from "no row".
         changed = {r: QuotaRow(0) for r in command.quota if r not in rows} | changed
     return Decision(
-        Change(pool=_written(pool, tenant_id), offers={tenant_id: after}, quotas={tenant_id: changed}),
+        Delta(pool=_written(pool, tenant_id), offers={tenant_id: after}, quotas={tenant_id: changed}),
         PoolOffered(
             owner_id=pool.owner_id,
             pool_id=pool.id,
@@ -99,7 +99,7 @@ def unoffer(state: PoolState, pool: Pool, command: UnofferPool) -> Decision | Re
     frozen = freeze_rows(rows)
     kept = {resource: limit for resource, limit in limits(rows, frozen).items() if limit}
     return Decision(
-        Change(
+        Delta(
             pool=replace(pool, offers_version=pool.offers_version + 1),
             offers={tenant_id: None},
             quotas={tenant_id: frozen},
@@ -129,7 +129,7 @@ def set_quota(state: PoolState, pool: Pool, command: SetQuota) -> Decision | Ref
     before = {resource: rows[resource].max if resource in rows else 0 for resource in changed}
     after = {resource: row.max for resource, row in changed.items()}
     return Decision(
-        Change(pool=written, offers=touched, quotas={tenant_id: changed}),
+        Delta(pool=written, offers=touched, quotas={tenant_id: changed}),
         QuotaUpdated(owner_id=pool.owner_id, pool_id=pool.id, to_tenant_id=tenant_id, before=before, after=after),
     )
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from better_compute.domain.atoms import AGENTS, ATOMS, CLASSES, DEFAULT_AGENT, DEFAULT_OWNER_QUOTA
 from better_compute.domain.commands import ArchivePool, CreatePool, Policy, UpdatePool
-from better_compute.domain.decision import UNCHANGED, Decision, Refused, conflict, version_conflict
+from better_compute.domain.decision import UNCHANGED, Decision, conflict, version_conflict
 from better_compute.domain.events import PoolArchived, PoolCreated, PoolUpdated
 from better_compute.domain.facts import Facts, check_account, check_site
 from better_compute.domain.families import check_model
 from better_compute.domain.policy import check_policy
-from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, Problem, did_you_mean, errors
+from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, Problem, Refused, did_you_mean, errors
 from better_compute.domain.quotas import check_atoms, check_quota, freeze_rows
-from better_compute.domain.state import Change, Pool, PoolState, QuotaRow
+from better_compute.domain.state import Delta, Pool, PoolState, QuotaRow
 from better_compute.domain.values import same_value
 
 
@@ -50,7 +50,7 @@ def create(state: PoolState, command: CreatePool, facts: Facts) -> Decision | Re
     owner_quota = dict(DEFAULT_OWNER_QUOTA if command.owner_quota is None else command.owner_quota)
     rows = {resource: QuotaRow(limit) for resource, limit in owner_quota.items()}
     return Decision(
-        Change(pool=pool, quotas={pool.owner_id: rows}),
+        Delta(pool=pool, quotas={pool.owner_id: rows}),
         PoolCreated(owner_id=pool.owner_id, pool_id=pool.id, after=pool, owner_quota=owner_quota),
         tuple(problems),
     )
@@ -78,7 +78,7 @@ def update(state: PoolState, pool: Pool, command: UpdatePool, facts: Facts) -> D
     if refusing := tuple(_check_updated(state, pool, after)):
         return Refused(refusing)
     event = PoolUpdated(owner_id=pool.owner_id, pool_id=pool.id, before=pool, after=after)
-    return Decision(Change(pool=after), event, tuple(problems))
+    return Decision(Delta(pool=after), event, tuple(problems))
 
 
 def check_update(command: UpdatePool) -> list[Problem]:
@@ -96,12 +96,13 @@ def archive(state: PoolState, pool: Pool, command: ArchivePool, facts: Facts) ->
     if command.expected_version not in (None, pool.version):
         return version_conflict("pool", command.expected_version, pool.version)
     if command.expected_offers_version not in (None, pool.offers_version):
-        return version_conflict("offers", command.expected_offers_version, pool.offers_version)
+        expected, found = command.expected_offers_version, pool.offers_version
+        return version_conflict("offers", expected, found, "expectedOffersVersion")
     after = replace(pool, archived_at=facts.now, version=pool.version + 1)
     unoffered = {t: terms for t in state.offers if t != pool.owner_id and (terms := state.terms(t))}
     frozen = {t: rows for t in unoffered if (rows := freeze_rows(state.rows(t)))}
     return Decision(
-        Change(pool=after, offers=dict.fromkeys(state.offers), quotas=frozen),
+        Delta(pool=after, offers=dict.fromkeys(state.offers), quotas=frozen),
         PoolArchived(owner_id=pool.owner_id, pool_id=pool.id, before=pool, after=after, unoffered=unoffered),
     )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 from better_compute.domain.atoms import ATOMS, SCALARS, UNLIMITED
 from better_compute.domain.problems import INVALID_INPUT, Problem, did_you_mean
 from better_compute.domain.state import QuotaRow
+from better_compute.domain.words import slips
 
 RESOURCES = (*dict.fromkeys(ATOMS.values()), *SCALARS)
 """Every resource the code knows: the atoms, then the scalars of hosts."""
@@ -81,27 +82,13 @@ def _check_resource(resource: str) -> tuple[Problem, ...]:
         return ()
     path = f"quota.{resource}"
     allowed = f"known resources: {', '.join(RESOURCES)}"
-    distances = {known: _distance(resource.lower(), known.lower()) for known in RESOURCES}
-    closest = min(distances.values())
-    if closest <= 2 or not _SCALAR.fullmatch(resource):
-        near = [f'"{known}"' for known, distance in distances.items() if distance == closest <= 2]
-        hint = f"did you mean {' or '.join(near)}?" if near else did_you_mean(resource, RESOURCES)
+    steps = {known: edits for edits, known in slips(resource, RESOURCES)}
+    if steps or not _SCALAR.fullmatch(resource):
+        nearest = [f'"{known}"' for known, edits in steps.items() if edits == min(steps.values())]
+        hint = f"did you mean {' or '.join(nearest)}?" if nearest else did_you_mean(resource, RESOURCES)
         return (Problem(INVALID_INPUT, "quota.value", f"no such resource; {allowed}", path, hint),)
     return (_warning(path, f"a resource that no host provides; {allowed}"),)
 
 
 def _warning(path: str, message: str, hint: str = "") -> Problem:
     return Problem(INVALID_INPUT, "quota.value", message, path, hint, severity="warning")
-
-
-def _distance(a: str, b: str) -> int:
-    """Edit distance, 3 for anything further apart than two letters by length alone."""
-    if abs(len(a) - len(b)) > 2:
-        return 3
-    previous: Iterable[int] = range(len(b) + 1)
-    for i, x in enumerate(a, 1):
-        row, diagonal = [i], list(previous)
-        for j, y in enumerate(b, 1):
-            row.append(min(diagonal[j] + 1, row[-1] + 1, diagonal[j - 1] + (x != y)))
-        previous = row
-    return list(previous)[-1]

@@ -129,22 +129,22 @@ class PoolState:
         offer = self.offers.get(tenant_id)
         return None if offer is None else Terms(self.limits(tenant_id), offer.priority, offer.include_descendants)
 
-    def apply(self, change: Change) -> None:
-        """Take over a change; costs no more than the change is large, so that a fold over a plan stays linear."""
-        self.pool = change.pool or self.pool
-        for tenant_id, offer in change.offers.items():
+    def apply(self, delta: Delta) -> None:
+        """Take over a delta; costs no more than it is large, so that a fold over a plan stays linear."""
+        self.pool = delta.pool or self.pool
+        for tenant_id, offer in delta.offers.items():
             before = self.offers.pop(tenant_id, None)
             if offer is not None:
                 self.offers[tenant_id] = offer
             if self.pool is not None and tenant_id != self.pool.owner_id:
                 self.others += (offer is not None) - (before is not None)
                 self.wide += _wide(offer) - _wide(before)
-        for tenant_id, rows in change.quotas.items():
+        for tenant_id, rows in delta.quotas.items():
             self.quotas.setdefault(tenant_id, {}).update(rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Delta:
     """Rows as they are after a decision; what is not named stays. An offer of None is removed."""
 
     pool: Pool | None = None

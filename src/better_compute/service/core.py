@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from better_compute.domain.commands import Command
+from better_compute.domain.commands import Command, CreatePool
 from better_compute.domain.decide import decide
 from better_compute.domain.decision import hidden
 from better_compute.domain.events import Event
@@ -64,14 +64,17 @@ class Service:
 
         def work(tx: Tx) -> Outcome:
             now = self.clock()
-            state = tx.pool_state(command.pool_id, tenants)
+            if isinstance(command, CreatePool):
+                state = tx.pool_state(command.pool_id, tenants)
+            else:
+                state = look(tx, command.tenant_id, command.pool_id, tenants)
             facts = load_facts(tx, [command], actor_id=caller.identity_id, now=now, attestors=self.attestors)
             decision = decide(state, command, facts)
             if isinstance(decision, Refused):
                 raise ComputeError(*decision.problems)
             if decision.event is not None:
-                state.apply(decision.change)
-                tx.save(state, decision.change, self.record(caller, decision.event, now))
+                state.apply(decision.delta)
+                tx.save(state, decision.delta, self.record(caller, decision.event, now))
             return Outcome(state, decision.changed)
 
         return self.store.transact(work)
@@ -96,6 +99,12 @@ class Outcome:
         return known(self.state)
 
 
+def look(tx: Tx, tenant_id: str, pool_id: str, tenants: Collection[str] | None) -> PoolState:
+    """`Tx.pool_state` of a pool that the tenant sees, empty for any other: so a hidden pool costs what an absent one
+    costs, and no stranger locks another's row."""
+    return tx.pool_state(pool_id, tenants) if tx.sees(tenant_id, pool_id) else PoolState()
+
+
 def known(state: PoolState) -> Pool:
     """The pool of a state that holds one. Raises ComputeError NOT_FOUND otherwise."""
     if state.pool is None:
@@ -106,18 +115,6 @@ def known(state: PoolState) -> Pool:
 def owned(state: PoolState, tenant_id: str) -> Pool:
     """The pool, when `tenant_id` owns it. Raises ComputeError NOT_FOUND otherwise (rule pool.owner)."""
     if state.pool is None or state.pool.owner_id != tenant_id:
-        raise not_found()
-    return state.pool
-
-
-def sees(state: PoolState, tenant_id: str) -> bool:
-    """Whether `tenant_id` owns the pool or holds an offer of it; an archived one has no offers."""
-    return state.pool is not None and (state.pool.owner_id == tenant_id or tenant_id in state.offers)
-
-
-def seen(state: PoolState, tenant_id: str) -> Pool:
-    """The pool, when `tenant_id` sees it. Raises ComputeError NOT_FOUND otherwise."""
-    if state.pool is None or not sees(state, tenant_id):
         raise not_found()
     return state.pool
 

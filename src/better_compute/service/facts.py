@@ -26,6 +26,6 @@ def load_facts(tx: Tx, commands: Iterable[Command], *, actor_id: str, now: int, 
         now=now,
         sites=tx.sites_by_id(sites) if sites else {},
         tenants=tx.tenant_statuses(tenants) if tenants else {},
-        accounts={i: found.tenant_id for i in accounts if (found := tx.account(i))},
+        accounts=tx.account_owners(accounts) if accounts else {},
         attestors=attestors,
     )

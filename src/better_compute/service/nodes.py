@@ -12,7 +12,7 @@ from better_compute.domain.nodes import Inventory, Node
 from better_compute.domain.problems import ACCESS_DENIED, INVALID_STATE, ComputeError, Problem, Refused
 from better_compute.domain.state import Pool, PoolState
 from better_compute.service import tokens
-from better_compute.service.core import Service, absent, owned
+from better_compute.service.core import Service, absent, known, look, owned
 from better_compute.service.pages import Key, first, page
 from better_compute.service.ports import Caller, JoinToken, Tx
 from better_compute.wire.body import refuse
@@ -49,7 +49,7 @@ def create_join_token(service: Service, caller: Caller, body: NodesCreateJoinTok
     )
 
     def work(tx: Tx) -> None:
-        if owned(tx.pool_state(body.pool_id, []), body.tenant_id).archived:
+        if owned(look(tx, body.tenant_id, body.pool_id, []), body.tenant_id).archived:
             raise ComputeError(Problem(INVALID_STATE, "node.join", "an archived pool takes no machines"))
         tx.put_join_token(token)
 
@@ -61,16 +61,15 @@ def join(service: Service, caller: Caller, body: NodesJoin) -> NodeView:
     """A machine joins a pool with a join token of it. One with a GPU that is not understood is quarantined."""
     service.allow(caller, "nodes/join", body.tenant_id)
     owner_id = body.owner_tenant_id if isinstance(body.owner_tenant_id, str) else None
-    stated = given(body.inventory)
-    inventory = Inventory(**{**stated, "gpus": tuple(body.inventory.gpus)})
+    inventory = Inventory.of(given(body.inventory))
 
     def work(tx: Tx) -> Node:
-        state = tx.pool_state(body.pool_id, [])  # first: it locks the pool, so that a token is not used twice
         token = tx.join_token_by_hash(tokens.digest(body.join_token))
-        pool = state.pool
-        if pool is None or token is None or not _counts(token, pool, service.clock()):
+        if token is None or not _counts(token, body.pool_id, service.clock()):
             message = "no join token of this pool that still counts"
             raise ComputeError(Problem(ACCESS_DENIED, "node.token", message, "joinToken"))
+        state = tx.pool_state(body.pool_id, [])
+        pool = known(state)
         if owner_id is not None and not (body.tenant_id in (owner_id, pool.owner_id) and tx.tenant(owner_id)):
             raise absent("tenant", "ownerTenantId")
         tx.put_join_token(replace(token, used_at=service.clock()))
@@ -98,7 +97,7 @@ def list_(service: Service, caller: Caller, body: NodesList) -> Page[NodeView]:
     """The machines of a pool of the acting tenant."""
 
     def read(tx: Tx, after: Key, limit: int) -> list[Node]:
-        owned(tx.pool_state(body.pool_id, []), body.tenant_id)
+        owned(look(tx, body.tenant_id, body.pool_id, []), body.tenant_id)
         return tx.nodes(body.pool_id, limit, first(after))
 
     return page(service, caller, "nodes/list", body, read, lambda node: (node.id,), _view)
@@ -110,16 +109,16 @@ def get(service: Service, caller: Caller, body: NodesGet) -> NodeView:
 
     def work(tx: Tx) -> Node:
         node = tx.node(body.node_id)
-        pool = tx.pool_state(node.pool_id, []).pool if node else None
-        if node is None or pool is None or body.tenant_id not in (pool.owner_id, node.owner_tenant_id):
+        pool = look(tx, body.tenant_id, node.pool_id, []).pool if node else None
+        if node is None or body.tenant_id not in (node.owner_tenant_id, pool and pool.owner_id):
             raise absent("node", "nodeId")
         return node
 
     return _view(service.store.view(work))
 
 
-def _counts(token: JoinToken, pool: Pool, now: int) -> bool:
-    return token.pool_id == pool.id and token.used_at is None and now < token.expires_at
+def _counts(token: JoinToken, pool_id: str, now: int) -> bool:
+    return token.pool_id == pool_id and token.used_at is None and now < token.expires_at
 
 
 def _event(pool: Pool, node: Node) -> Event:

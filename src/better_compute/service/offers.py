@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from better_compute.domain.commands import OfferPool, UnofferPool
 from better_compute.domain.state import Offer, Pool, PoolState
-from better_compute.service.core import Service, known, owned
-from better_compute.service.pages import Key, page
+from better_compute.service.core import Service, known, look, owned
+from better_compute.service.pages import Key, first, page, pools_from
 from better_compute.service.ports import Caller, PoolQuery, Tx
 from better_compute.wire import views
 from better_compute.wire.commands import build
@@ -59,27 +59,16 @@ class _Offered(NamedTuple):
 
 
 def _offers_of(tx: Tx, pool_id: str, tenant_id: str, after: Key) -> Iterator[_Offered]:
-    state = tx.pool_state(pool_id, None)
+    state = look(tx, tenant_id, pool_id, None)
     owned(state, tenant_id)
     return _after(state, after)
 
 
 def _all_offers(tx: Tx, tenant_id: str, after: Key) -> Iterator[_Offered]:
     """The rest of the pool that the page before ended in, then the pools after it."""
-    if after:
-        state = tx.pool_state(after[0], None)
-        if state.pool is not None and state.pool.owner_id == tenant_id:
-            yield from _after(state, after)
-    last = after[0] if after else None
-    while True:
-        states = tx.pool_states(
-            PoolQuery(tenant_id=tenant_id, limit=_POOLS, after=last, owned=True, archived=False, offers=True)
-        )
-        for state in states:
-            yield from _after(state, ())
-        if len(states) < _POOLS:
-            return
-        last = known(states[-1]).id
+    query = PoolQuery(tenant_id=tenant_id, limit=_POOLS, owned=True, archived=False, offers=True)
+    for state in pools_from(tx, query, first(after)):
+        yield from _after(state, after)
 
 
 def _after(state: PoolState, after: Key) -> Iterator[_Offered]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from better_compute.domain.commands import ArchivePool, CreatePool, UpdatePool
 from better_compute.domain.ids import derive
 from better_compute.domain.state import PoolState
-from better_compute.service.core import Service, known, seen
+from better_compute.service.core import Service, known, look
 from better_compute.service.pages import Key, first, page
 from better_compute.service.ports import Caller, PoolQuery, Tx
 from better_compute.wire import views
@@ -36,13 +36,13 @@ def get(service: Service, caller: Caller, body: PoolsGet) -> PoolView:
     service.allow(caller, "pools/get", body.tenant_id)
 
     def work(tx: Tx) -> PoolState:
-        state = tx.pool_state(body.pool_id, [body.tenant_id])
-        if "offers" in body.include and seen(state, body.tenant_id).owner_id == body.tenant_id:
+        state = look(tx, body.tenant_id, body.pool_id, [body.tenant_id])
+        if "offers" in body.include and known(state).owner_id == body.tenant_id:
             return tx.pool_state(body.pool_id, None)
         return state
 
     state = service.store.view(work)
-    return views.pool(state, seen(state, body.tenant_id), body.tenant_id, body.include)
+    return views.pool(state, known(state), body.tenant_id, body.include)
 
 
 def list_(service: Service, caller: Caller, body: PoolsList) -> Page[PoolView]:

@@ -105,7 +105,7 @@ def _verdict(pools: dict[str, PoolState], command: Command | _Refusal, facts: Fa
     decision = decide(state, command, facts)
     if isinstance(decision, Refused):
         return _view(False, decision.problems)
-    state.apply(decision.change)
+    state.apply(decision.delta)
     return _view(True, decision.warnings)
 
 

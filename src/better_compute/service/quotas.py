@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from better_compute.domain.commands import SetQuota
 from better_compute.domain.state import PoolState
-from better_compute.service.core import Service, known, seen, sees
-from better_compute.service.pages import Key, page
+from better_compute.service.core import Service, known, look
+from better_compute.service.pages import Key, first, page, pools_from
 from better_compute.service.ports import Caller, PoolQuery, Tx
 from better_compute.wire import views
 from better_compute.wire.commands import build
@@ -16,7 +16,7 @@ from better_compute.wire.reading import given
 from better_compute.wire.views import Page, QuotasView, QuotaView
 
 _POOLS = 100
-"""Pools that are looked up at once while a page of rows fills."""
+"""Pools that are read at once while a page of rows fills."""
 
 
 def set_(service: Service, caller: Caller, body: QuotasSet) -> QuotasView:
@@ -30,7 +30,7 @@ def list_(service: Service, caller: Caller, body: QuotasList) -> Page[QuotaView]
     """Rows of one pool, or of all that the acting tenant sees, in order of pool, tenant and resource."""
 
     def read(tx: Tx, after: Key, _limit: int) -> Iterator[QuotaView]:
-        for state in _pools(tx, body, after[0] if after else None):
+        for state in _pools(tx, body, first(after)):
             yield from (row for row in _rows(state, body) if not after or _key(row) > after)
 
     return page(service, caller, "quotas/list", body, read, _key, lambda row: row, parts=3)
@@ -45,20 +45,12 @@ def _pools(tx: Tx, body: QuotasList, begin: str | None) -> Iterator[PoolState]:
     if isinstance(body.pool_id, str):
         yield _whole(tx, body.pool_id, body.tenant_id)
         return
-    if begin is not None and sees(tx.pool_state(begin, [body.tenant_id]), body.tenant_id):
-        yield _whole(tx, begin, body.tenant_id)
-    while True:
-        states = tx.pool_states(PoolQuery(tenant_id=body.tenant_id, limit=_POOLS, after=begin))
-        for state in states:
-            begin = known(state).id
-            yield _whole(tx, begin, body.tenant_id)
-        if len(states) < _POOLS:
-            return
+    yield from pools_from(tx, PoolQuery(tenant_id=body.tenant_id, limit=_POOLS, offers=True), begin)
 
 
 def _whole(tx: Tx, pool_id: str, tenant_id: str) -> PoolState:
-    state = tx.pool_state(pool_id, [tenant_id])
-    return tx.pool_state(pool_id, None) if seen(state, tenant_id).owner_id == tenant_id else state
+    state = look(tx, tenant_id, pool_id, [tenant_id])
+    return tx.pool_state(pool_id, None) if known(state).owner_id == tenant_id else state
 
 
 def _rows(state: PoolState, body: QuotasList) -> Iterator[QuotaView]:

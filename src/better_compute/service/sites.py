@@ -12,8 +12,10 @@ from better_compute.service.tenants import existing
 from better_compute.wire.inputs import ListInput, ProviderAccountsCreate, SitesCreate, SitesGet
 from better_compute.wire.views import AccountView, Page, SiteView
 
-ROOT_KINDS = ("shared", "dedicated")
-OTHER_KINDS = ("custom",)
+
+def kinds_of(tenant_id: str) -> tuple[str, ...]:
+    """Rule site.kind: what the sites of a tenant may be."""
+    return ("shared", "dedicated") if tenant_id == ROOT else ("custom",)
 
 
 def create(service: Service, caller: Caller, body: SitesCreate) -> SiteView:
@@ -23,7 +25,7 @@ def create(service: Service, caller: Caller, body: SitesCreate) -> SiteView:
 
     def work(tx: Tx) -> None:
         existing(tx, body.tenant_id)
-        kinds = ROOT_KINDS if body.tenant_id == ROOT else OTHER_KINDS
+        kinds = kinds_of(body.tenant_id)
         if body.kind not in kinds:
             message = f"a site of {body.tenant_id} is {' or '.join(kinds)}"
             raise ComputeError(Problem(INVALID_INPUT, "site.kind", message, "kind"))

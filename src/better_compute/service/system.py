@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.metadata import version
-
+from better_compute import __version__
 from better_compute.domain.ids import DERIVATION
 from better_compute.service.core import Service
 from better_compute.service.ports import Caller, Tx
@@ -23,7 +21,7 @@ def info(service: Service, caller: Caller, body: Self) -> SystemInfoView:
     def work(tx: Tx) -> SystemInfoView:
         view = SystemInfoView(
             instance_id=tx.instance_id(),
-            version=_version(),
+            version=__version__,
             derivation=DERIVATION,
             capabilities=list(CAPABILITIES),
             time=service.clock(),
@@ -34,8 +32,3 @@ def info(service: Service, caller: Caller, body: Self) -> SystemInfoView:
         return view
 
     return service.store.view(work)
-
-
-@cache
-def _version() -> str:
-    return version("fleetctl")

@@ -67,4 +67,6 @@ def existing(tx: Tx, tenant_id: str) -> Tenant:
 
 
 def _view(tenant: Tenant) -> TenantView:
-    return TenantView(tenant.id, tenant.parent_id or UNSET, tenant.status, tenant.created_at)
+    return TenantView(
+        id=tenant.id, parent_id=tenant.parent_id or UNSET, status=tenant.status, created_at=tenant.created_at
+    )

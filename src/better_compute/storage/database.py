@@ -33,7 +33,7 @@ class Database:
         self.dialect = self.engine.dialect.name
         self._readers, self._writers = readers(self.engine), writers(self.engine)
         self._sleep, self._entropy = sleep, entropy
-        self._wait_seconds = wait_seconds
+        self.wait_seconds = wait_seconds
         self._turn = threading.Lock()
 
     def read(self, work: Work[T]) -> T:
@@ -46,7 +46,7 @@ class Database:
             return self.run(self._writers, work)
         # SQLite has one write lock, and lets who waits for it sleep longer and longer: of many threads some would
         # starve. So those of one process take turns before it.
-        if not self._turn.acquire(timeout=self._wait_seconds):
+        if not self._turn.acquire(timeout=self.wait_seconds):
             raise _busy()
         try:
             return self.run(self._writers, work)
@@ -70,13 +70,15 @@ class Database:
             except SQLAlchemyError as error:
                 if not _again(error, attempt, committing):
                     raise
-            self._pause(attempt)
+            self.pause(attempt)
         raise unavailable("the database had too many conflicts: nothing was written")
 
-    def _pause(self, attempt: int) -> None:
-        """Wait longer after each try, and not as long as those who collided with us."""
-        longest = min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE)
-        self._sleep(longest * (1 + self._entropy(1)[0] / 256) / 2)
+    def pause(self, attempt: int) -> float:
+        """Wait longer after each try, and not as long as those who collided with us; how many seconds it was."""
+        longest = min(_FIRST_PAUSE * 2.0**attempt, _LONGEST_PAUSE)
+        seconds = longest * (1 + self._entropy(1)[0] / 256) / 2
+        self._sleep(seconds)
+        return seconds
 
     def close(self) -> None:
         self.engine.dispose()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import BindParameter, bindparam, select
 
 from better_compute.domain.facts import Site, TenantStatus
 from better_compute.service.ports import Account, Credential, Identity, JoinToken, Tenant
@@ -18,8 +19,12 @@ _SITES = Kept(t.sites, Site)
 _ACCOUNTS = Kept(t.provider_accounts, Account)
 _JOIN_TOKENS = Kept(t.join_tokens, JoinToken)
 
-_STATUSES = select(t.tenants.c.id, t.tenants.c.status).where(t.tenants.c.id.in_(bindparam("ids", expanding=True)))
-_SITES_BY_ID = _SITES.columns.where(t.sites.c.id.in_(bindparam("ids", expanding=True)))
+_IDS: BindParameter[Any] = bindparam("ids", expanding=True)
+_STATUSES = select(t.tenants.c.id, t.tenants.c.status).where(t.tenants.c.id.in_(_IDS))
+_SITES_BY_ID = _SITES.columns.where(t.sites.c.id.in_(_IDS))
+_ACCOUNT_OWNERS = select(t.provider_accounts.c.id, t.provider_accounts.c.tenant_id).where(
+    t.provider_accounts.c.id.in_(_IDS)
+)
 
 
 class DirectoryTx(Rows):
@@ -52,8 +57,8 @@ class DirectoryTx(Rows):
     def credential(self, credential_id: str) -> Credential | None:
         return self._get(_CREDENTIALS, "id", credential_id)
 
-    def credentials(self, identity_id: str | None, limit: int, after: str | None) -> list[Credential]:
-        return self._page(_CREDENTIALS, limit, after, None if identity_id is None else "identity_id", identity_id)
+    def credentials(self, identity_id: str, limit: int, after: str | None) -> list[Credential]:
+        return self._page(_CREDENTIALS, limit, after, "identity_id", identity_id)
 
     def put_credential(self, credential: Credential) -> None:
         self._put(_CREDENTIALS, credential)
@@ -75,6 +80,9 @@ class DirectoryTx(Rows):
 
     def accounts(self, tenant_id: str, limit: int, after: str | None) -> list[Account]:
         return self._page(_ACCOUNTS, limit, after, "tenant_id", tenant_id)
+
+    def account_owners(self, ids: Collection[str]) -> dict[str, str]:
+        return {row.id: row.tenant_id for row in self._all(_ACCOUNT_OWNERS, ids=list(ids))}
 
     def add_account(self, account: Account) -> None:
         self._add(_ACCOUNTS, account)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Any
 
 from sqlalchemy import bindparam
 
@@ -41,5 +40,4 @@ class NodeTx(EventTx):
 
 def _node(row: Node) -> Node:
     """A row's node: its inventory is JSON yet."""
-    inventory: dict[str, Any] = from_json(str(row.inventory))
-    return replace(row, inventory=Inventory(**{**inventory, "gpus": tuple(inventory["gpus"])}))
+    return replace(row, inventory=Inventory.of(from_json(str(row.inventory))))

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Select, and_, bindparam, case, func, select
 
-from better_compute.domain.state import Change, Offer, Pool, PoolState, QuotaRow, Rollup
+from better_compute.domain.state import Delta, Offer, Pool, PoolState, QuotaRow, Rollup
 from better_compute.service.ports import EventRecord, PoolQuery
 from better_compute.storage import tables as t
 from better_compute.storage.events import EventTx
@@ -18,6 +18,7 @@ from better_compute.storage.rows import AnyRow, Kept, from_json, to_json, upsert
 _POOLS = Kept(t.pools, Pool)
 _POOL = _POOLS.columns.add_columns(t.pools.c.rollup)
 _ONE = _POOL.where(t.pools.c.id == bindparam("pool_id"))
+_BY_KEY = _POOLS.columns.where(t.pools.c.idempotency_key.in_(bindparam("keys", expanding=True)))
 _SEEN = (
     _POOL.join(t.authz, t.authz.c.pool_id == t.pools.c.id)
     .where(t.authz.c.tenant_id == bindparam("tenant_id"), t.authz.c.pool_id > bindparam("after"))
@@ -97,16 +98,19 @@ class PoolTx(EventTx):
     def sees(self, tenant_id: str, pool_id: str) -> bool:
         return self._first(_SEES, tenant_id=tenant_id, pool_id=pool_id) is not None
 
-    def save(self, state: PoolState, change: Change, event: EventRecord) -> None:
+    def pools_by_key(self, keys: Collection[str]) -> list[Pool]:
+        return [_pool(row) for row in self._all(_BY_KEY, keys=list(keys))]
+
+    def save(self, state: PoolState, delta: Delta, event: EventRecord) -> None:
         pool = state.pool
-        if pool is None or change.pool is None:
+        if pool is None or delta.pool is None:
             raise ValueError("every change of a pool raises one of its versions")
         # Each change raises one of the two, so only a new pool has both at 1.
         created = pool.version == pool.offers_version == 1
         revision = self._insert_pool(pool, state.rollup) if created else self._update_pool(pool)
-        self._save_offers(pool, change.offers)
-        self._save_quotas(pool.id, change.quotas)
-        self._save_authz(pool, change, created)
+        self._save_offers(pool, delta.offers)
+        self._save_quotas(pool.id, delta.quotas)
+        self._save_authz(pool, delta, created)
         self._append(event, revision)
 
     def _load_all(self, states: Mapping[str, PoolState]) -> None:
@@ -163,15 +167,15 @@ class PoolTx(EventTx):
         ]
         self._write_many(upsert(t.pool_quotas, self._dialect), rows)
 
-    def _save_authz(self, pool: Pool, change: Change, created: bool) -> None:
+    def _save_authz(self, pool: Pool, delta: Delta, created: bool) -> None:
         """The projection: a row for the owner from the creation on, and one for each tenant with an offer."""
-        others = {tenant: offer for tenant, offer in change.offers.items() if tenant != pool.owner_id}
+        others = {tenant: offer for tenant, offer in delta.offers.items() if tenant != pool.owner_id}
         seeing = [tenant for tenant, offer in others.items() if offer is not None]
         blind = [{"of_pool": pool.id, "of_tenant": tenant} for tenant, offer in others.items() if offer is None]
         rows = [_authz(pool, tenant) for tenant in (*seeing, *([pool.owner_id] if created else []))]
         self._write_many(upsert(t.authz, self._dialect), rows)
         self._write_many(_REVOKE, blind)
-        if not (created or change.offers or change.quotas):
+        if not (created or delta.offers or delta.quotas):
             self._write(_REFRESH, {"of_pool": pool.id, "new_model": pool.gpu_model})
 
 
@@ -191,9 +195,13 @@ def _seen(query: PoolQuery) -> tuple[Select[Any], dict[str, Any]]:
 
 
 def _state(row: AnyRow) -> PoolState:
-    fields = dict(zip(_POOLS.names, row, strict=False))  # the rollup comes after them
+    return PoolState(pool=_pool(row), rollup=_rollup(row[-1]))
+
+
+def _pool(row: AnyRow) -> Pool:
+    fields = dict(zip(_POOLS.names, row, strict=False))  # the rollup may come after them
     fields["policy"] = from_json(fields["policy"])
-    return PoolState(pool=Pool(**fields), rollup=_rollup(row[-1]))
+    return Pool(**fields)
 
 
 @lru_cache

@@ -97,11 +97,23 @@ class Rows:
 @lru_cache
 def upsert(table: Table, dialect: str) -> Executable:
     """Insert a row, or give the row with its primary key these values."""
+    insert = _insert(table, dialect)
+    keys = list(table.primary_key)
+    others = {c.key: insert.excluded[c.key] for c in table.c if c not in keys}
+    statement: Executable = insert.on_conflict_do_update(index_elements=keys, set_=others)
+    return statement
+
+
+@lru_cache
+def insert_missing(table: Table, dialect: str) -> Executable:
+    """Insert a row, unless there is one with its primary key."""
+    statement: Executable = _insert(table, dialect).on_conflict_do_nothing()
+    return statement
+
+
+def _insert(table: Table, dialect: str) -> Any:
     if dialect == "sqlite":
         from sqlalchemy.dialects.sqlite import insert as make
     else:
         from sqlalchemy.dialects.postgresql import insert as make  # type: ignore[assignment]
-    insert = make(table)
-    keys = list(table.primary_key)
-    others = {c.key: insert.excluded[c.key] for c in table.c if c not in keys}
-    return insert.on_conflict_do_update(index_elements=keys, set_=others)
+    return make(table)

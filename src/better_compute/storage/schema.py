@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+from itertools import count
+
 from sqlalchemy import Connection, inspect, select, text
 from sqlalchemy.exc import DBAPIError
 
+from better_compute.domain.problems import ComputeError
 from better_compute.storage.database import Database
 from better_compute.storage.engines import refused
-from better_compute.storage.errors import SchemaTooNewError
+from better_compute.storage.errors import SchemaTooNewError, unavailable
 from better_compute.storage.tables import meta, metadata, schema_version
 
 NEWEST = "0001"
@@ -18,8 +22,8 @@ def prepare(database: Database, instance_id: str) -> bool:
     """Make the schema the newest this build knows. True if this call did it, False if it was already.
 
     Alembic is loaded only to get from an older schema to this one: a new database gets its tables as they are today.
-    Raises SchemaTooNewError, and ComputeError INVALID_INPUT for a file or database that is not ours; then nothing was
-    written.
+    Raises ComputeError: SchemaTooNewError, INVALID_INPUT for a file or database that is not ours, UNAVAILABLE for one
+    that is not to be had now. Then nothing was written.
     """
     try:
         if database.read(_found) == NEWEST:
@@ -28,26 +32,27 @@ def prepare(database: Database, instance_id: str) -> bool:
             _write_ahead(database)
         return database.write(lambda connection: _migrate(connection, instance_id))
     except DBAPIError as error:
-        reason = str(error.orig).splitlines()[0]
-        raise refused(f"the database cannot be used: {reason}") from error
+        raise refused(f"the database cannot be used: {_reason(error)}") from error
+    except ComputeError as error:
+        if not isinstance(error.__cause__, DBAPIError):
+            raise
+        raise unavailable(f"the database is busy or not reachable: {_reason(error.__cause__)}") from error
 
 
 def upgrade(connection: Connection) -> None:
     """Run the migrations that are missing, in the transaction of the connection."""
     from alembic import command
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", "better_compute.storage:migrations")
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
-
-
-def create(connection: Connection) -> None:
-    """All tables as they are today, in a database without any."""
-    metadata.create_all(connection, tables=[t for t in metadata.sorted_tables if t is not schema_version])
-    connection.execute(schema_version.insert(), {"version_num": NEWEST})
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        raise refused(f"the database has a schema that no build made: {error}") from error
 
 
 def _migrate(connection: Connection, instance_id: str) -> bool:
@@ -60,7 +65,9 @@ def _migrate(connection: Connection, instance_id: str) -> bool:
     if found == NEWEST:
         return False
     if found is None:
-        create(connection)
+        tables = [table for table in metadata.sorted_tables if table is not schema_version]
+        metadata.create_all(connection, tables=tables, checkfirst=False)
+        connection.execute(schema_version.insert(), {"version_num": NEWEST})
         connection.execute(meta.insert(), {"name": "instance_id", "value": instance_id})
     else:
         upgrade(connection)
@@ -68,18 +75,45 @@ def _migrate(connection: Connection, instance_id: str) -> bool:
 
 
 def _found(connection: Connection) -> str | None:
-    """The schema's version, None for a database without one. Raises SchemaTooNewError."""
-    if not inspect(connection).has_table(schema_version.name):
+    """The schema's version, None for a database without one."""
+    names = set(inspect(connection).get_table_names())
+    if schema_version.name not in names:
+        # A server's database may be shared with tables of other names, a file is ours or not.
+        strange = names if connection.dialect.name == "sqlite" else names & metadata.tables.keys()
+        if strange:
+            raise refused(f"the database holds tables that are not ours: {', '.join(sorted(strange))}")
         return None
     found = connection.scalar(select(schema_version.c.version_num))
+    if found is not None and not found.isdecimal():
+        raise refused("the database has the schema of another program")
     if found is not None and found > NEWEST:
         raise SchemaTooNewError(found, NEWEST)
     return found
 
 
 def _write_ahead(database: Database) -> None:
-    """Let readers and a writer of the SQLite file work at once; the file remembers it."""
+    """Let readers and a writer of the SQLite file work at once; the file remembers it.
+
+    Of several processes that do so at once SQLite lets one, and refuses the others at once, whatever their timeout. So
+    the waiting is done here, on a connection that does none of its own and is not used again.
+    """
+    waited = 0.0
     with database.engine.connect() as connection:
+        connection.detach()
         raw = connection.connection.dbapi_connection
         assert raw is not None
-        raw.cursor().execute("PRAGMA journal_mode = WAL")
+        raw.cursor().execute("PRAGMA busy_timeout = 0")
+        for attempt in count():
+            try:
+                raw.cursor().execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if waited >= database.wait_seconds:
+                    raise unavailable(f"the database is busy or not reachable: {error}") from error
+            waited += database.pause(attempt)
+
+
+def _reason(error: DBAPIError) -> str:
+    """What the driver says, on one line; it never says the password."""
+    first = next(iter(str(error.orig).splitlines()), "")
+    return "".join(c if c.isprintable() else " " for c in first)

@@ -9,18 +9,19 @@ from sqlalchemy import bindparam, select
 
 from better_compute.domain.ids import random_id
 from better_compute.service.ports import Clock, Entropy, Tx
-from better_compute.storage import numbering, schema
+from better_compute.storage import schema
 from better_compute.storage import tables as t
 from better_compute.storage.database import Database, Sleep
 from better_compute.storage.directory import DirectoryTx
 from better_compute.storage.nodes import NodeTx
 from better_compute.storage.pools import PoolTx
-from better_compute.storage.rows import from_json, to_json, upsert
+from better_compute.storage.rows import from_json, insert_missing, to_json, upsert
 
 T = TypeVar("T")
 
 WAIT_SECONDS = 5.0
 
+_MACHINES = "world_machines"
 _META = select(t.meta.c.value).where(t.meta.c.name == bindparam("name"))
 
 
@@ -36,13 +37,15 @@ class SqlTx(PoolTx, NodeTx, DirectoryTx):
         self._write(upsert(t.meta, self._dialect), {"name": "instance_id", "value": instance_id})
 
     def world_machines(self) -> Mapping[str, Any]:
-        row = self._first(self._lock(_META), name="world_machines")
-        found = None if row is None else row.value
-        machines: Mapping[str, Any] = {} if found is None else from_json(found)
+        if self._writes:
+            # A row that is not there cannot be locked: two processes would both find nothing, and one note be lost.
+            self._write(insert_missing(t.meta, self._dialect), {"name": _MACHINES, "value": "{}"})
+        row = self._first(self._lock(_META), name=_MACHINES)
+        machines: Mapping[str, Any] = {} if row is None else from_json(row.value)
         return machines
 
     def put_world_machines(self, machines: Mapping[str, Any]) -> None:
-        self._write(upsert(t.meta, self._dialect), {"name": "world_machines", "value": to_json(machines)})
+        self._write(upsert(t.meta, self._dialect), {"name": _MACHINES, "value": to_json(machines)})
 
     def _meta(self, name: str) -> str | None:
         row = self._first(_META, name=name)
@@ -64,6 +67,8 @@ class SqlStore:
     def number_events(self, tenant_id: str) -> None:
         if self._database.dialect == "sqlite":
             return
+        from better_compute.storage import numbering  # not at the top: it knows PostgreSQL's dialect alone
+
         if self._database.read(lambda connection: numbering.any_waiting(connection, tenant_id)):
             self._database.write(lambda connection: numbering.number(connection, tenant_id))
 

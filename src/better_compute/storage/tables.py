@@ -128,6 +128,7 @@ pools = Table(
     _text("rollup"),
     # Raised by every change of the aggregate, machines included: it orders the events of one pool.
     _number("revision"),
+    Index(None, "idempotency_key"),
 )
 
 pool_offers = Table(

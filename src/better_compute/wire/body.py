@@ -8,17 +8,26 @@ import re
 from typing import Any, NoReturn
 
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
+from better_compute.wire.message import CHANGE_LIMIT
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-CHANGE_LIMIT = 2048
-"""Bytes of the X-Better-Compute-Change header."""
 _CHANGE_DEPTH = 16
 _EXACT = 2**53 - 1
+_SHOWN = 100
+"""Letters of a repeated key that are shown."""
 
 
 def parse(data: bytes) -> dict[str, Any]:
-    """The JSON object that `data` spells. Raises ComputeError INVALID_INPUT for anything else: another encoding, a
+    """The JSON object that `data` spells. Raises ComputeError INVALID_INPUT for anything else, as `parse_value`."""
+    value = parse_value(data)
+    if not isinstance(value, dict):
+        refuse("a JSON object is needed")
+    return value
+
+
+def parse_value(data: bytes) -> Any:
+    """The JSON value that `data` spells. Raises ComputeError INVALID_INPUT for anything else: another encoding, a
     repeated key, NaN, a number beyond a double, half a surrogate pair, endless nesting."""
     try:
         value = _DECODER.decode(data.decode())
@@ -27,15 +36,14 @@ def parse(data: bytes) -> dict[str, Any]:
     except RecursionError:
         refuse("the JSON is nested too deep")
     except UnicodeDecodeError:
-        refuse("the body is not UTF-8")
+        refuse("the JSON is not UTF-8")
     except UnicodeEncodeError:
         refuse("the JSON holds half a surrogate pair")
     except json.JSONDecodeError as error:
         refuse(f"this is not JSON: {error.msg} at line {error.lineno}, column {error.colno}")
-    except ValueError as error:
-        refuse(f"this is not JSON: {error}")
-    if not isinstance(value, dict):
-        refuse("a JSON object is needed")
+    except ValueError:
+        # Python's own limit, in words that would lead a caller astray.
+        refuse("this is not JSON: a whole number has too many digits")
     return value
 
 
@@ -74,20 +82,23 @@ def _keeps(value: Any, depth: int) -> bool:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(n for n in names if names.count(n) > 1)!a} stands twice in one object")
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                refuse(f"this is not JSON: the key {name[:_SHOWN]!a} stands twice in one object")
+            seen.add(name)
     return value
 
 
 def _number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError("a number is beyond what a double holds")
+        refuse("this is not JSON: a number is beyond what a double holds")
     return number
 
 
 def _constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a number of JSON")
+    refuse(f"this is not JSON: {text} is not a number of JSON")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_constant=_constant)

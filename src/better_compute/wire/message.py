@@ -26,14 +26,21 @@ class Response:
 Handle = Callable[[Request], Response]
 """Answers every request; never raises."""
 
+PREFIX = "/api/compute/"
+"""What the path of every operation begins with."""
+
 BODY_LIMIT = 1024 * 1024
 """Bytes of a request's body; one more is PAYLOAD_TOO_LARGE."""
+
+CHANGE_HEADER = "x-better-compute-change"
+CHANGE_LIMIT = 2048
+"""The header that names the change which a call belongs to, as ASCII JSON, and its bytes."""
 
 
 def headers_of(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Raw header lines as a mapping. A header that is sent twice is joined, so that neither value passes alone."""
     headers: dict[str, str] = {}
     for raw_name, raw_value in pairs:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1").strip()
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1").strip(" \t")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TypeVar, get_type_hints
 import msgspec
 from msgspec import UNSET, Struct
 
+from better_compute.domain.ids import KEY_SAYS
 from better_compute.domain.problems import did_you_mean
 from better_compute.wire.body import refuse
 from better_compute.wire.inputs import ID
@@ -21,8 +22,9 @@ _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 _PATTERN = re.compile(r"Expected `str` matching regex '(.*)'", re.DOTALL)
 _SHOWN = 100
 """Letters of an unknown field's name that are repeated in the answer."""
+_SAID = 300
+"""Letters of any other text that may repeat what was given."""
 
-_AN_ID = "an id is 1 to 128 ASCII letters, digits and . _ : - and begins with a letter or digit"
 _A_NAME = "a name is 1 to 200 printable characters, not all blank"
 
 
@@ -49,8 +51,9 @@ def _explain(kind: type[Struct], text: str) -> NoReturn:
     if found := _MISSING.fullmatch(text):
         refuse("this field is missing", _join(place, found[1]))
     if found := _PATTERN.fullmatch(text):
-        refuse(_AN_ID if found[1] == ID.replace("\\", "\\\\") else _A_NAME, place)
-    refuse(text[0].lower() + text[1:].replace("`", ""), place)
+        refuse(KEY_SAYS if found[1] == ID.replace("\\", "\\\\") else _A_NAME, place)
+    said = text[0].lower() + text[1:].replace("`", "")
+    refuse(said if len(said) <= _SAID else f"{said[:_SAID]}...", place)
 
 
 def _join(place: str, name: str) -> str:

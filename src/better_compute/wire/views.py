@@ -172,9 +172,9 @@ class JoinTokenView(View):
     expires_at: int
 
 
-class TenantView(View):
+class TenantView(View, kw_only=True):
     id: str
-    parent_id: str | UnsetType
+    parent_id: str | UnsetType = UNSET
     status: str
     created_at: int
 
@@ -240,7 +240,7 @@ def quotas(tenant_id: str, pool_id: str, rows: Mapping[str, QuotaRow]) -> list[Q
 
 def offer(state: PoolState, pool: Pool, offer: Offer) -> OfferView:
     tenant_id = offer.tenant_id
-    rows = quotas(tenant_id, pool.id, state.quotas.get(tenant_id, {}))
+    rows = quotas(tenant_id, pool.id, state.rows(tenant_id))
     return OfferView(pool.id, tenant_id, offer.priority, offer.include_descendants, offer.version, rows)
 
 

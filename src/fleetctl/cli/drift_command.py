@@ -13,7 +13,7 @@ from fleetctl.cli.options import Common
     help="Show what differs between files and live state: what, since when, by whom. Exit 2 when something does.",
     epilog=options.examples("fleetctl drift", "fleetctl drift fleet/ --format json"),
 )
-@options.common(options.fleet, options.output, options.target, options.override)
+@options.common(options.fleet, options.output, options.target)
 def command(common: Common) -> int:
     from fleetctl import flow
 

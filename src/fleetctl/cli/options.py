@@ -16,7 +16,7 @@ from better_compute.domain.problems import did_you_mean
 from fleetctl.cli.streams import Format
 
 if TYPE_CHECKING:
-    from fleetctl.flow import Request
+    from fleetctl.session import Request
 
 Command = Callable[..., int]
 
@@ -39,8 +39,8 @@ class Common:
     verbose: bool = False
 
     def request(self) -> Request:
-        from fleetctl.flow import Request  # not at the top, nor below: `--help` asks for nothing
         from fleetctl.guards import Override
+        from fleetctl.session import Request  # not at the top, nor below: `--help` asks for nothing
 
         return Request(
             path=self.path,

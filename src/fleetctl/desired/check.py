@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from better_compute.domain.atoms import ATOMS, DEFAULT_SHARING
+from better_compute.domain.atoms import ATOMS, DEFAULT_AGENT, DEFAULT_SHARING
 from better_compute.domain.commands import CreatePool, OfferPool
 from better_compute.domain.decide import check_command, decide
 from better_compute.domain.facts import Facts
-from better_compute.domain.problems import Problem, Refused
-from better_compute.domain.state import Change, PoolState, Terms
+from better_compute.domain.problems import Problem, Refused, errors
+from better_compute.domain.state import Pool, PoolState, Rollup, Terms
 from fleetctl.desired.locate import locate
 from fleetctl.desired.model import Desired, Place, PoolEntry
 
@@ -46,36 +46,33 @@ def _shape(pool: CreatePool, offers: Mapping[str, Terms]) -> str:
 def _check_entry(entry: PoolEntry, pool: CreatePool) -> Iterator[Problem]:
     """Create the pool and make its offers, one after the other, on a model of its own."""
     name = f"pools[{entry.key or entry.pool_id}]"
-    problems, change = _create(pool)
-    yield from _placed(problems, entry.place, name)
-    state = PoolState()
-    state.apply(change)
+    yield from _placed(check_command(pool, None), entry.place, name)
+    state = PoolState.whole(_created(pool), {}, {}, Rollup())
     for tenant_id, terms in entry.offers.items():
-        made = _offer(state, pool, tenant_id, terms)
-        yield from _placed(made, entry.offer_places[tenant_id], f"{name}.offers[{tenant_id}]")
+        problems = _offer(state, pool, tenant_id, terms)
+        yield from _placed(problems, entry.offer_places[tenant_id], f"{name}.offers[{tenant_id}]")
 
 
-def _create(pool: CreatePool) -> tuple[list[Problem], Change]:
-    """What the rules say of a new pool, and the pool as its offers see it."""
-    answer = decide(PoolState(), pool, _OFFLINE)
-    if not isinstance(answer, Refused):
-        return list(answer.warnings), answer.change
-    sound = replace(
-        pool,
-        class_="metal-host",
-        gpu_model="H100",
+def _created(pool: CreatePool) -> Pool:
+    """The pool as its offers see it, also where the rules refuse it."""
+    return Pool(
+        id=pool.pool_id,
+        owner_id=pool.tenant_id,
+        site_id=pool.site_id,
+        class_=pool.class_,
+        gpu_model=pool.gpu_model,
         sharing=pool.sharing if pool.sharing in ATOMS else DEFAULT_SHARING,
-        agent=None,
-        provider_account_id=None,
-        policy={"singleTenant": True} if pool.policy.get("singleTenant") is True else {},
-        owner_quota=None,
+        agent=pool.agent or DEFAULT_AGENT,
+        provider_account_id=pool.provider_account_id,
+        policy=pool.policy,
+        region="",
+        idempotency_key=pool.idempotency_key,
+        created_by=_OFFLINE.actor_id,
+        created_at=_OFFLINE.now,
     )
-    stand_in = decide(PoolState(), sound, _OFFLINE)
-    assert not isinstance(stand_in, Refused), "a plain pool may always be created"
-    return check_command(pool, None), stand_in.change
 
 
-def _offer(state: PoolState, pool: CreatePool, tenant_id: str, terms: Terms) -> Iterable[Problem]:
+def _offer(state: PoolState, pool: CreatePool, tenant_id: str, terms: Terms) -> list[Problem]:
     """What the rules say of an offer beside those made before it; a refused one is not made."""
     command = OfferPool(
         tenant_id=pool.tenant_id,
@@ -85,11 +82,13 @@ def _offer(state: PoolState, pool: CreatePool, tenant_id: str, terms: Terms) -> 
         priority=terms.priority,
         include_descendants=terms.include_descendants,
     )
-    answer = decide(state, command, _OFFLINE)
+    problems = check_command(command, None)
+    wrong = bool(errors(problems))
+    answer = decide(state, replace(command, quota={}, priority=None) if wrong else command, _OFFLINE)
     if isinstance(answer, Refused):
-        return *answer.problems, *check_command(command, None)
-    state.apply(answer.change)
-    return answer.warnings
+        return [*problems, *answer.problems]
+    state.apply(answer.delta)
+    return problems if wrong else list(answer.warnings)
 
 
 def _placed(problems: Iterable[Problem], place: Place, name: str) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from better_compute.domain.problems import INVALID_STATE, did_you_mean
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import OffersAre, Place
 from fleetctl.desired.roots import Roots
-from fleetctl.desired.shape import REQUIRED, UNMANAGED, Pool, describe
+from fleetctl.desired.shape import REQUIRED, UNMANAGED, Pool, meaning
 
 _MANY = 50
 """With more problems than these, none has a hint that costs a look at every key."""
@@ -95,7 +95,7 @@ def _check_entry(draft: Draft, roots: Roots, found: Found) -> None:
     if not draft.archived:
         for name in REQUIRED:
             if name not in fields and name not in roots.defaults("pool"):
-                found.add("fleet.required", f"it is missing: {describe(Pool, name)}", place, name)
+                found.add("fleet.required", f"it is missing: {meaning(Pool, name)}", place, name)
 
 
 def _claim(draft: Draft, names: dict[str, Draft], found: Found) -> None:
@@ -117,7 +117,7 @@ def _listed(place: Place, offer: Mapping[str, Any], names: Mapping[str, Draft], 
     name = _id(offer, "pool")
     draft = names.get(name) if name else None
     if name and draft is None:
-        hint = did_you_mean(name, names) if len(found.problems) < _MANY else ""
+        hint = (did_you_mean(name, names) if len(found.problems) < _MANY else "") or "write the key of an entry"
         found.add("fleet.pool", "no entry of this fleet has this key or id", place, "pool", hint=hint)
     if draft is None:
         return None

@@ -11,7 +11,7 @@ from pydantic import Tag, ValidationError
 
 from fleetctl.desired import says
 from fleetctl.desired.says import Says
-from fleetctl.desired.shape import Document, Record, describe
+from fleetctl.desired.shape import Document, Record, meaning
 from fleetctl.files import Map
 
 IGNORED = "x-"
@@ -60,7 +60,7 @@ def _fault(error: str, loc: tuple[Step, ...], value: object) -> Fault:
         message = f"no such field; known: {', '.join(_fields(record))}"
         return Fault("fleet.unknown", message, says.near(name, tuple(_fields(record))), path, name=True)
     if record and error == "missing":
-        return Fault("fleet.required", f"it is missing: {describe(record, name)}", "", path)
+        return Fault("fleet.required", f"it is missing: {meaning(record, name)}", "", path)
     if record and value is None:
         hint = record.blank.get(name, "leave it out, or give it a value")
         return Fault("fleet.null", "it is null, as a name with nothing after it is", hint, path)

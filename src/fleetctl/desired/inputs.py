@@ -25,7 +25,6 @@ def _entry(entry: PoolEntry) -> Json:
     return {
         "id": entry.pool_id,
         "key": entry.key,
-        "adopted": entry.adopted,
         "archived": entry.archived,
         "spec": entry.pool and _spec(entry.pool),
         "ownerQuota": None if quota is None else dict(quota),

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from better_compute.domain.ids import is_key
 from better_compute.domain.problems import did_you_mean
@@ -91,6 +92,7 @@ def key(value: object) -> str:
     return f"write {made}" if is_key(made) else ""
 
 
+@lru_cache(maxsize=256)
 def near(name: str, known: tuple[str, ...]) -> str:
     """`did you mean "x"?`; a name that is no longer than names are."""
     return did_you_mean(name, known) if len(name) < 100 else ""

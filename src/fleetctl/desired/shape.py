@@ -199,7 +199,7 @@ class Document(Root):
     )
 
 
-def describe(record: type[Record], name: str) -> str:
+def meaning(record: type[Record], name: str) -> str:
     """What the field `name` of the files means."""
     return next(field.description or "" for field in record.model_fields.values() if field.alias == name)
 

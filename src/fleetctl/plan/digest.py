@@ -41,15 +41,32 @@ def canonical_json(value: Json) -> bytes:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def plan_digest(scope: Scope, operations: Sequence[Operation], key: bytes) -> str:
-    """SHA-256 over the scope and, in the plan's order, what each operation does and under which precondition. Not over
-    times, sources, effects or dependencies: the same files against the same live state give the same digest."""
-    return _sha256({**scope.json(), "operations": [_content(operation, key) for operation in operations]})
+def content(operation: Operation, key: bytes) -> dict[str, Json]:
+    """What an operation does and under which precondition, with nothing sensitive in clear: secrets enter as HMAC under
+    the tenant's key. Not when, from which line or after which others: that is no part of what is approved."""
+
+    def keyed(value: Any) -> Json:
+        return {"hmac": hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest()}
+
+    return {
+        "action": operation.action,
+        "poolId": operation.pool_id,
+        "toTenantId": operation.to_tenant_id,
+        "after": conceal(operation.after, keyed),
+        "precondition": dict(operation.precondition),
+    }
 
 
-def operation_digest(scope: Scope, operation: Operation, key: bytes) -> str:
+def plan_digest(scope: Scope, contents: Sequence[Mapping[str, Json]]) -> str:
+    """SHA-256 over the scope and the operations' contents: the same files against the same live state give the same
+    digest on any machine. The order is that of pools, actions and tenants, not the plan's: that one follows from the
+    operations, and from live facts that none of them depends on."""
+    return _sha256({**scope.json(), "operations": sorted(contents, key=_place)})
+
+
+def operation_digest(scope: Scope, content: Mapping[str, Json]) -> str:
     """The digest of one operation by itself, wherever it stands in a plan."""
-    return _sha256({**scope.json(), "operation": _content(operation, key)})
+    return _sha256({**scope.json(), "operation": content})
 
 
 def inputs_digest(canonical_inputs: Json, key: bytes) -> str:
@@ -62,17 +79,8 @@ def checksum(document: Mapping[str, Json]) -> str:
     return _sha256({name: value for name, value in document.items() if name != "checksum"})
 
 
-def _content(operation: Operation, key: bytes) -> dict[str, Json]:
-    def keyed(value: Any) -> Json:
-        return {"hmac": hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest()}
-
-    return {
-        "action": operation.action,
-        "poolId": operation.pool_id,
-        "toTenantId": operation.to_tenant_id,
-        "after": conceal(operation.after, keyed),
-        "precondition": dict(operation.precondition),
-    }
+def _place(content: Mapping[str, Json]) -> tuple[str, str, str]:
+    return content["poolId"], content["action"], content["toTenantId"] or ""
 
 
 def _sha256(value: Json) -> str:

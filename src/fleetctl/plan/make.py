@@ -12,7 +12,7 @@ from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.diff import Diff, compare
 from fleetctl.live import ORIGIN, Live
 from fleetctl.order import GivenUp, Ordering, arrange
-from fleetctl.plan.digest import Scope, inputs_digest, operation_digest, plan_digest
+from fleetctl.plan.digest import Scope, content, inputs_digest, operation_digest, plan_digest
 from fleetctl.plan.operation import Operation
 from fleetctl.plan.operations import operations
 
@@ -60,12 +60,13 @@ def make(desired: Desired, live: Live) -> Plan:
     key = live.instance.digest_key
     unordered = operations(diff, desired.tenant_id)
     ordering = arrange([operation.command for operation in unordered], live.pools)
-    ordered = _ordered(unordered, ordering, scope, key)
+    contents = [content(unordered[index], key) for index in ordering.sequence]
+    ordered = _ordered(unordered, ordering, [operation_digest(scope, each) for each in contents])
     return Plan(
         scope=scope,
         operations=ordered,
         findings=(*desired.warnings, *_findings(diff, live), *_cycles(ordering, unordered)),
-        digest=plan_digest(scope, ordered, key),
+        digest=plan_digest(scope, contents),
         inputs=inputs_digest(canonical_inputs(desired), key),
         sequence=live.sequence,
         entries=len(desired.entries),
@@ -80,20 +81,20 @@ def _is_live(state: PoolState | None) -> bool:
     return state is not None and state.pool is not None and not state.pool.archived
 
 
-def _ordered(unordered: list[Operation], ordering: Ordering, scope: Scope, key: bytes) -> tuple[Operation, ...]:
+def _ordered(unordered: list[Operation], ordering: Ordering, digests: list[str]) -> tuple[Operation, ...]:
     numbers = {index: n for n, index in enumerate(ordering.sequence, 1)}
     lost: dict[int, list[str]] = {}
     for given_up in ordering.given_up:
         lost.setdefault(given_up.then, []).append(_sentence(given_up, unordered))
     return tuple(
         replace(
-            operation := unordered[index],
+            unordered[index],
             n=numbers[index],
             depends_on=tuple(sorted(numbers[other] for other in ordering.depends_on[index])),
-            effects=(*operation.effects, *lost.get(index, ())),
-            digest=operation_digest(scope, operation, key),
+            effects=(*unordered[index].effects, *lost.get(index, ())),
+            digest=digest,
         )
-        for index in ordering.sequence
+        for index, digest in zip(ordering.sequence, digests, strict=True)
     )
 
 

@@ -166,7 +166,7 @@ def _unoffer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
 
 def _archive(entry: PoolEntry, live: PoolState, pool: Pool) -> Operation:
     held = sorted(t for t in live.offers if t != pool.owner_id)
-    lost = (f"withdraws its {len(held)} offers: {', '.join(held)}",) if held else ()
+    lost = (f"withdraws what it offers to {', '.join(held)}",) if held else ()
     return Operation(
         command=ArchivePool(
             tenant_id=pool.owner_id,

@@ -97,6 +97,7 @@ TABLE = [
     Sent("no such group", "tools/list"),
     Sent("slash at the end", "pools/list/"),
     Sent("escaped path", path="/api/compute/pools%2Flist"),
+    Sent("escaped line feed", path="/api/compute/%0Apools/list"),
     Sent("query", path="/api/compute/pools/list?limit=1"),
     Sent("root", path="/", method="GET", body=b""),
     Sent("not built: metrics", path="/metrics", method="GET", body=b""),

@@ -126,6 +126,7 @@ STATUSES = {
     "wrong method": 405,
     "no such operation": 404,
     "escaped path": 404,
+    "escaped line feed": 404,
     "query": 200,
     "not built: metrics": 404,
     "not built: docs": 404,
@@ -144,6 +145,17 @@ def test_each_answer_has_its_status(both: tuple[Answers, Answers], name: str, st
 def test_hidden_and_absent_differ_in_nothing_but_the_request_id(both: tuple[Answers, Answers]) -> None:
     hidden, absent = both[1]["hidden"], both[1]["absent"]
     assert hidden[:2] == absent[:2]
+
+
+@pytest.mark.parametrize("target", ["*", "pools/list", "/%0A/", "/%0Ax", "/%ff"])
+def test_a_target_that_no_router_knows_gets_the_handlers_answer(plane: Plane, target: str) -> None:
+    with served(plane.handle) as url, socket.create_connection(("127.0.0.1", httpx.URL(url).port or 0)) as connection:
+        connection.sendall(f"OPTIONS {target} HTTP/1.1\r\nHost: plane\r\nConnection: close\r\n\r\n".encode())
+        with connection.makefile("rb") as stream:
+            answer = stream.read()
+    assert answer.startswith(b"HTTP/1.1 404 ")
+    assert b"\r\nx-better-compute-instance: inst_" in answer
+    assert answer.endswith(b'{"error":{"code":"NOT_FOUND","message":"there is no such path"}}')
 
 
 def test_a_body_that_is_too_long_is_not_read_to_its_end(plane: Plane) -> None:

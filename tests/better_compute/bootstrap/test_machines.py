@@ -14,6 +14,7 @@ from better_compute.client import Client
 from better_compute.domain.commands import ArchivePool, CreatePool
 from better_compute.domain.ids import derive
 from tests.better_compute.bootstrap.conftest import Connect
+from tests.statements import counted
 
 Write = Callable[..., Path]
 
@@ -42,6 +43,30 @@ def test_they_join_as_soon_as_their_pool_is_there(write: Write, embedded: Connec
     assert [(e.type, e.actor_id) for e in events] == [("pool.created", "sa_fleet"), *[("node.joined", "world")] * 3]
     joined = sorted(event.data["after"]["nodeId"] for event in events[1:])
     assert joined == [node.id for node in connection.client.nodes.list(pool_id)]
+
+
+def test_machines_that_joined_wait_no_more(write: Write, embedded: Connect, tmp_path: Path) -> None:
+    pool_id = create(embedded(write(f"machines: [{H100}]")).client)
+    with opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
+        [group] = plane.store.view(lambda tx: tx.world_machines())["groups"].values()
+    assert group["joined"] == pool_id
+
+
+def test_while_they_wait_more_tenants_and_identities_cost_an_opening_nothing(
+    write: Write, embedded: Connect, tmp_path: Path
+) -> None:
+    def statements() -> int:
+        with counted() as seen, opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
+            assert plane.new is False
+        return len(seen)
+
+    embedded(write(f"machines: [{H100}]")).close()
+    few = statements()
+    tenants = ", ".join(f"{{id: t{n}}}" for n in range(50))
+    identities = ", ".join(f"{{id: sa{n}, tenantId: root}}" for n in range(50))
+    with opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
+        plane.add_world(write(base=f"tenants: [{tenants}]\nidentities: [{identities}]\n"))
+    assert statements() == few
 
 
 def test_the_same_create_again_lets_none_in_again(write: Write, embedded: Connect) -> None:
@@ -89,12 +114,14 @@ def test_where_several_pools_fit_they_wait_for_tenant_and_caller(
 ) -> None:
     connection = embedded(write())
     pool_id = create(connection.client)
-    create(embedded(caller="sa_acme", tenant_id="acme").client, caller="sa_acme", tenant_id="acme", site_id="site_acme")
+    of_acme = embedded(caller="sa_acme", tenant_id="acme")
+    acme = create(of_acme.client, caller="sa_acme", tenant_id="acme", site_id="site_acme")
     with opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
         plane.add_world(write(f"machines: [{H100}]"))
-        assert gpus(connection, pool_id) == (0, 0)
+        assert gpus(connection, pool_id) == gpus(of_acme, acme) == (0, 0)
         plane.add_world(write(f"machines: [{H100.replace('count', 'tenantId: root, count', 1)}]"))
     assert gpus(connection, pool_id) == (3, 24)
+    assert gpus(of_acme, acme) == (0, 0)
 
 
 def test_a_crash_between_the_create_and_the_joins_is_made_up_for_when_it_is_opened_again(
@@ -122,13 +149,16 @@ def test_a_machine_that_the_pool_does_not_take_says_so_and_the_create_stands(
     assert "machines of the world do not join the pool k1: the pool holds H200" in caplog.text
 
 
-def test_an_archived_pool_takes_none(write: Write, embedded: Connect, tmp_path: Path) -> None:
+def test_an_archived_pool_takes_none_and_that_is_no_news(
+    write: Write, embedded: Connect, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     connection = embedded(write())
     pool_id = create(connection.client)
     connection.client.pools.archive(ArchivePool(tenant_id="root", pool_id=pool_id))
     with opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
         assert plane.add_world(write(f"machines: [{H100}]")) == 1
     assert gpus(connection, pool_id) == (0, 0)
+    assert caplog.text == ""
 
 
 def test_pools_that_are_made_at_once_get_their_own_machines_each_once(write: Write, database_url: str) -> None:

@@ -22,7 +22,7 @@ def who(plane: ControlPlane, token: str) -> tuple[str, str]:
 
 
 def credentials(plane: ControlPlane) -> int:
-    return len(plane.store.view(lambda tx: tx.credentials(None, 100, None)))
+    return len(plane.store.view(lambda tx: tx.credentials(ADMIN, 100, None)))
 
 
 @pytest.fixture
@@ -60,12 +60,24 @@ def test_after_a_crash_the_token_that_was_written_comes_to_count(
     assert who(plane, token.strip())[0] == ADMIN
 
 
-def test_a_file_that_holds_anything_else_is_not_overwritten(plane: ControlPlane, file: Path) -> None:
-    file.write_text("my notes\n")
+@pytest.mark.parametrize(
+    "held",
+    [b"", b"my notes\n", b"\xb5\xff", b"bc_" + "é".encode() * 64, b"bc_" + b"x" * 64, b"bc_" + b"0" * 63],
+    ids=ascii,
+)
+def test_a_file_that_holds_anything_else_is_not_overwritten(plane: ControlPlane, file: Path, held: bytes) -> None:
+    file.write_bytes(held)
     file.chmod(0o600)
     with pytest.raises(ComputeError, match="is not overwritten"):
         first_token(plane, file)
-    assert file.read_text() == "my notes\n"
+    assert file.read_bytes() == held
+    assert credentials(plane) == 0
+
+
+def test_a_pipe_is_no_place_for_a_token_and_nobody_waits_for_it(plane: ControlPlane, file: Path) -> None:
+    os.mkfifo(file, 0o600)
+    with pytest.raises(ComputeError, match="not a file that you alone can read"):
+        first_token(plane, file)
     assert credentials(plane) == 0
 
 
@@ -107,3 +119,10 @@ def test_an_identity_that_is_not_there_gets_none(plane: ControlPlane, write: Wri
         new_token(plane, "sa_acne")
     assert caught.value.problems[0].hint == 'did you mean "sa_acme"?'
     assert credentials(plane) == 0
+
+
+@pytest.mark.parametrize("name", ["", " ", "\udcff"], ids=ascii)
+def test_what_is_the_id_of_none_gets_none(plane: ControlPlane, name: str) -> None:
+    with pytest.raises(ComputeError, match="no identity") as caught:
+        new_token(plane, name)
+    assert caught.value.code == "NOT_FOUND"

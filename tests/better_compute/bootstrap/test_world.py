@@ -1,6 +1,7 @@
 """A world is brought in whole or not at all, and twice is as good as once."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,20 @@ def test_a_new_database_has_root_and_its_world(write: Write, database_url: str) 
         assert (site.tenant_id, site.kind, site.region) == ("root", "shared", "eu-central")
         account = plane.store.view(lambda tx: tx.account("pa_north"))
         assert account is not None
+
+
+def test_many_may_open_a_new_database_at_once(write: Write, database_url: str) -> None:
+    world = write("machines: [{pool: k}]")
+
+    def open_it(_: int) -> str:
+        with opened(database_url, SYSTEM, world) as plane:
+            assert sorted(tenants(plane)) == ["acme", "globex", "root"]
+            tenant = plane.store.view(lambda tx: tx.tenant("root"))
+            return tenant.digest_key.hex() if tenant else ""
+
+    with ThreadPoolExecutor(8) as executor:
+        keys = set(executor.map(open_it, range(8)))
+    assert len(keys) == 1
 
 
 def test_the_same_file_twice_changes_nothing(write: Write, database_url: str) -> None:

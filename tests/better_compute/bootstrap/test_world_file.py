@@ -87,6 +87,11 @@ def test_a_bom_windows_line_ends_and_aliases_are_read(world: Path) -> None:
         ("machines: [{pool: k, vcpu: yes}]", "machines[0].vcpu: this should be a valid integer"),
         ("machines: [{pool: k, count: 10001}]", "machines[0].count: this should be less than or equal to 10000"),
         ("machines: [{pool: k, attributes: {a: [1]}}]", "machines[0].attributes.a"),
+        (
+            'machines: [{pool: k, gpus: {name: " "}}]',
+            "1:35 machines[0].gpus.name: a name is printable and not all blank",
+        ),
+        ('machines: [{pool: k, gpus: {name: "a\\u2028b"}}]', "a name is printable"),
         ("tenants: acme", "1:10 tenants: this should be a valid list; "),
         ("- tenants", "1:1 : this should be a mapping; "),
         ("tenants: [{id: a}, {id: b}, {id: a}]", "1:34 tenants[2].id: a stands twice: first in line 1; "),

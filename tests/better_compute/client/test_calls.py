@@ -90,6 +90,12 @@ def test_an_answer_that_no_control_plane_gives_is_a_clear_error(
         connect(server.url).system.info()
 
 
+def test_an_answer_that_is_nested_without_end_is_a_clear_error(server: Server, connect: Connect) -> None:
+    server.script = [reply(200, b'{"data": ' + b"[" * 100_000)]
+    with pytest.raises(ComputeError, match="is not understood"):
+        connect(server.url).call("system/info", {})
+
+
 def test_a_redirect_is_not_followed_and_takes_no_token_along(server: Server, connect: Connect) -> None:
     server.script = [reply(307, b"", Location=f"{server.url}/elsewhere?t={TOKEN}")]
     caught = failure(connect(server.url, token=TOKEN))
@@ -267,6 +273,20 @@ def test_an_answer_without_end_is_cut_off(server: Server, connect: Connect, monk
     server.script = [reply(200, b" " * ((1 << 20) + 1))]
     assert "larger than 1 MiB" in str(failure(connect(server.url)))
     assert len(server.received) == 1
+
+
+def test_a_server_that_sends_a_byte_now_and_then_is_given_up(server: Server, connect: Connect) -> None:
+    def drip(handler: Handler) -> None:
+        handler.send_response_only(200)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        for _ in range(1000):
+            handler.wfile.write(b" ")
+            time.sleep(0.01)
+
+    server.script = [drip]
+    with pytest.raises(ComputeError, match=r"did not come to the end of its answer within 0\.4 s$"):
+        connect(server.url, timeout=0.04).nodes.create_join_token("p")
 
 
 def test_a_broken_compression_is_a_clear_error(server: Server, connect: Connect) -> None:

@@ -99,6 +99,6 @@ def test_a_state_that_never_rests_is_given_up(server: Server, connect: Connect) 
 
 
 def test_a_cursor_that_leads_back_is_given_up(server: Server, connect: Connect) -> None:
-    server.script = [page(cursor="x"), page(cursor="y"), page(cursor="x")]
+    server.script = [page(cursor="x"), page(cursor="y"), page(cursor="x"), error(500, "INTERNAL_ERROR")]
     with pytest.raises(ComputeError, match="does not come to the end of sites/list"):
         connect(server.url).sites.list()

@@ -37,7 +37,7 @@ def run(first: dict[str, Any], commands: list[Command]) -> PoolState:
         decision = decide(state, command, FACTS)
         assert state == before, "decide changes nothing"
         if isinstance(decision, Decision):
-            state.apply(decision.change)
+            state.apply(decision.delta)
             check(before, decision, state)
     return state
 
@@ -85,7 +85,7 @@ def test_a_command_repeated_at_once_changes_nothing(commands: list[Command]) -> 
     state = run({}, commands)
     for command in commands:
         if isinstance(decision := decide(state, command, FACTS), Decision):
-            state.apply(decision.change)
+            state.apply(decision.delta)
             again = decide(state, command, FACTS)
             assert isinstance(again, Decision)
             assert not again.changed

@@ -162,7 +162,7 @@ def test_unoffer_owner_is_invalid() -> None:
 def test_unoffer_quota_becomes_what_is_in_use() -> None:
     state = using(after(create(), offer("acme", {"gpu": 32, "vcpu": 8})), "acme", "gpu", 20)
     decision = allowed(state, unoffer())
-    state.apply(decision.change)
+    state.apply(decision.delta)
     assert state.quotas["acme"] == {"gpu": QuotaRow(20, 20), "vcpu": QuotaRow(0)}
     assert isinstance(decision.event, PoolUnoffered)
     assert decision.event.kept == {"gpu": 20}
@@ -243,7 +243,7 @@ def test_quota_missing_and_zero_are_equal() -> None:
 def test_setting_a_quota_touches_the_named_rows_only() -> None:
     state = after(create(owner_quota={"gpu": 8, "vcpu": 4}))
     decision = allowed(state, set_quota("root", {"vcpu": 5, "diskGiB": 1, "gpu": 8}))
-    state.apply(decision.change)
+    state.apply(decision.delta)
     assert state.limits("root") == {"gpu": 8, "vcpu": 5, "diskGiB": 1}
     assert isinstance(decision.event, QuotaUpdated)
     assert (decision.event.before, decision.event.after) == ({"vcpu": 4, "diskGiB": 0}, {"vcpu": 5, "diskGiB": 1})

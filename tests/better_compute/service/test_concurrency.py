@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
-from tests.better_compute.plane import Plane
+from tests.better_compute.plane import Plane, open_plane
 
 TENANTS = ("acme", "acme-eu", "globex", "umbrella")
 
@@ -100,3 +103,20 @@ def test_readers_see_whole_changes(either: Plane) -> None:
         pairs = [pair for seen in reads for pair in seen]
         writes.result()
     assert all(gpu == vcpu for gpu, vcpu in pairs)
+
+
+def test_a_wait_that_runs_out_is_told_and_has_written_nothing(tmp_path: Path) -> None:
+    """K085: another process holds the database's lock for longer than a request waits."""
+    path = tmp_path / "plane.sqlite"
+    plane = open_plane(f"sqlite:///{path}", wait_seconds=0.05)
+    pool_id = plane.pool()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        busy = plane.ask("sa_fleet", "pools/offer", poolId=pool_id, toTenantId="acme", quota={"gpu": 1})
+        assert plane.get(pool_id)["offers"] == []
+        other.execute("ROLLBACK")
+    assert (busy.raw.status, busy.code) == (503, "UNAVAILABLE")
+    assert int(busy.raw.headers["retry-after"]) >= 1
+    assert busy.error["retryAfterMs"] > 0
+    assert plane.offer(pool_id)["version"] == 2
+    plane.store.close()

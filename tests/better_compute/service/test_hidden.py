@@ -10,6 +10,7 @@ import pytest
 
 from better_compute.wire.message import Request
 from tests.better_compute.plane import H100, Plane, headers_of
+from tests.statements import counted
 
 ABSENT = "pool_7zzzzzzzzzzzzzzzzzzzzzzzzz"
 
@@ -55,6 +56,21 @@ def test_a_hidden_pool_is_as_an_absent_one(plane: Plane, hidden: list[str], oper
     assert absent[0] == (403 if operation == "nodes/join" else 404)
     for pool_id in hidden:
         assert raw(plane, operation, {**POOL_METHODS[operation], "poolId": pool_id}) == absent
+
+
+@pytest.mark.parametrize("operation", POOL_METHODS)
+def test_a_hidden_pool_costs_what_an_absent_one_costs(plane: Plane, hidden: list[str], operation: str) -> None:
+    """The same statements to the database: so time tells nothing either."""
+
+    def statements(pool_id: str) -> list[str]:
+        with counted() as seen:
+            raw(plane, operation, {**POOL_METHODS[operation], "poolId": pool_id})
+        return seen
+
+    expected = statements(ABSENT)
+    assert expected
+    for pool_id in hidden:
+        assert statements(pool_id) == expected
 
 
 def test_a_list_of_hidden_pools_is_as_one_of_absent_ones(plane: Plane, hidden: list[str]) -> None:

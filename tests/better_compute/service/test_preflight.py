@@ -8,6 +8,7 @@ import pytest
 
 from better_compute.domain.ids import derive
 from tests.better_compute.plane import H100, Answer, Plane
+from tests.statements import counted
 
 UNBORN = derive("pool", "root", "sa_fleet", "pool-fra1-h100")
 Operation = tuple[str, dict[str, Any]]
@@ -160,3 +161,17 @@ def test_at_most_a_thousand_are_asked_about(plane: Plane) -> None:
     assert len(verdicts(plane, *[archive] * 1000)) == 1000
     assert check(plane, *[archive] * 1001).error["field"] == "operations"
     assert verdicts(plane) == []
+
+
+def test_many_operations_take_no_more_statements_than_a_few(plane: Plane) -> None:
+    accounts = [plane.ask("sa_fleet", "providerAccounts/create", name=str(n)).data["id"] for n in range(10)]
+
+    def statements(*accounts: str) -> int:
+        rented: dict[str, Any] = {"class": "provider", "agent": "none"}
+        creates = [create(idempotencyKey=pa, providerAccountId=pa, **rented) for pa in accounts]
+        offers = [offer(derive("pool", "root", "sa_fleet", pa)) for pa in accounts]
+        with counted() as seen:
+            assert verdicts(plane, *creates, *offers) == [YES] * 2 * len(accounts)
+        return len(seen)
+
+    assert statements(*accounts) == statements(accounts[0])

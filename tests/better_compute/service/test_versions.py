@@ -150,6 +150,7 @@ def test_the_expected_version_is_the_one_found(plane: Plane, call: Ask, name: st
         refused = call(plane, pool_id, **{name: other})
         assert refused.code == "VERSION_CONFLICT"
         assert refused.raw.status == 409
+        assert refused.error["field"] == name
     assert len(plane.events()) == 2
     assert call(plane, pool_id, **{name: version}).code == "OK"
     assert len(plane.events()) == 3

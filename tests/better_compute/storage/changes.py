@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from typing import Any
 
@@ -18,6 +18,7 @@ from better_compute.service.ports import EventQuery, EventRecord, PoolQuery, Sto
 from better_compute.storage import SqlStore, open_store
 from better_compute.storage.chain import START, chain_hash
 from better_compute.wire.events import event_data
+from tests import statements
 from tests.builders import NOW, a_site, a_tenant, an_event
 from tests.decisions import FACTS
 
@@ -55,17 +56,17 @@ def carry_out_in(tx: Tx, command: Command, **event: Any) -> PoolState:
     decision = decide(state, command, FACTS)
     assert isinstance(decision, Decision), decision
     if decision.event is not None:
-        state.apply(decision.change)
+        state.apply(decision.delta)
         told = {"type": decision.event.type, "pool_id": command.pool_id, "to_tenant_id": decision.event.to_tenant_id}
-        tx.save(state, decision.change, new_event(data=event_data(decision.event), **told, **event))
+        tx.save(state, decision.delta, new_event(data=event_data(decision.event), **told, **event))
     return state
 
 
-def join(store: Store, node: Node) -> None:
+def join(store: Store, node: Node, **event: Any) -> None:
     def work(tx: Tx) -> None:
         state = tx.pool_state(node.pool_id, [])
         state.rollup = add_node(state.rollup, node)
-        tx.add_node(state, node, new_event(type="node.joined", pool_id=node.pool_id))
+        tx.add_node(state, node, new_event(type="node.joined", pool_id=node.pool_id, **event))
 
     store.transact(work)
 
@@ -92,6 +93,11 @@ def events(store: Store, tenant_id: str = "root", limit: int = 10_000, **query: 
     """The tenant's events, all of them numbered."""
     store.number_events(tenant_id)
     return store.view(lambda tx: tx.events(EventQuery(tenant_id=tenant_id, limit=limit, **query)))
+
+
+def counted(store: SqlStore) -> AbstractContextManager[list[str]]:
+    """The statements that the store runs in the block."""
+    return statements.counted(store._database.engine)
 
 
 def is_chain(events: Iterable[EventRecord], previous: str = START, last: int = 0) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from better_compute.domain.problems import ComputeError
 from better_compute.service.ports import Account, Credential, JoinToken, Tx
 from better_compute.storage import SqlStore
-from tests.better_compute.storage.changes import carry_out
+from tests.better_compute.storage.changes import carry_out, opened, populate
 from tests.builders import NOW, a_site, a_tenant, an_identity
 from tests.decisions import create
 
@@ -70,7 +72,7 @@ def test_a_token_hash_belongs_to_one_credential(store: SqlStore) -> None:
     put(store, lambda tx: tx.add_identity(an_identity()), lambda tx: tx.put_credential(CREDENTIAL))
     with pytest.raises(Exception, match=r"(?i)unique"):
         put(store, lambda tx: tx.put_credential(replace(CREDENTIAL, id="cred_2")))
-    assert store.view(lambda tx: tx.credentials(None, 10, None)) == [CREDENTIAL]
+    assert store.view(lambda tx: tx.credentials("sa_fleet", 10, None)) == [CREDENTIAL]
 
 
 def test_sites_and_accounts_are_a_tenants_own(store: SqlStore) -> None:
@@ -83,6 +85,7 @@ def test_sites_and_accounts_are_a_tenants_own(store: SqlStore) -> None:
     assert store.view(lambda tx: tx.account("pa_acme")) == account
     assert store.view(lambda tx: tx.accounts("acme", 10, None)) == [account]
     assert store.view(lambda tx: tx.accounts("root", 10, None)) == []
+    assert store.view(lambda tx: tx.account_owners(["pa_acme", "pa_no"])) == {"pa_acme": "acme"}
 
 
 def test_a_join_token_is_found_by_its_hash_and_can_be_used_up(store: SqlStore) -> None:
@@ -91,6 +94,20 @@ def test_a_join_token_is_found_by_its_hash_and_can_be_used_up(store: SqlStore) -
     assert store.view(lambda tx: tx.join_token_by_hash(TOKEN.token_hash)) == TOKEN
     put(store, lambda tx: tx.put_join_token(replace(TOKEN, used_at=NOW)))
     assert store.transact(lambda tx: tx.join_token_by_hash(TOKEN.token_hash)) == replace(TOKEN, used_at=NOW)
+
+
+def test_a_join_token_is_used_by_one_at_a_time(database_url: str) -> None:
+    with opened(database_url) as one, opened(database_url, wait_seconds=0.2) as other:
+        populate(one)
+        carry_out(one, create())
+        put(one, lambda tx: tx.put_join_token(TOKEN))
+
+        def use(tx: Tx) -> None:
+            assert tx.join_token_by_hash(TOKEN.token_hash) == TOKEN
+            with ThreadPoolExecutor(1) as threads, pytest.raises(ComputeError, match="busy"):
+                threads.submit(other.transact, lambda tx: tx.join_token_by_hash(TOKEN.token_hash)).result()
+
+        one.transact(use)
 
 
 def test_lists_are_cut_and_go_on_in_the_order_of_bytes(store: SqlStore) -> None:

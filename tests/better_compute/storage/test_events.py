@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from better_compute.domain.commands import Command
-from better_compute.domain.state import Change
+from better_compute.domain.state import Delta
 from better_compute.service.ports import EventQuery, EventRecord, Tx
 from better_compute.storage import SqlStore
 from better_compute.storage.chain import chain_hash, link
@@ -41,7 +41,7 @@ def test_an_event_comes_back_as_it_was_written(store: SqlStore) -> None:
     via = {"plan": "sha256:…", "n": 1.0}
     event = new_event(to_tenant_id="acme", via=via, data={"before": None, "after": {"ä": [1, 1.0, "\u0000", None]}})
 
-    store.transact(lambda tx: tx.save(state, Change(pool=state.pool), event))
+    store.transact(lambda tx: tx.save(state, Delta(pool=state.pool), event))
     [_, found] = events(store)
     assert replace(found, sequence=None, hash=None) == event
     assert found.sequence == 2
@@ -142,6 +142,7 @@ def test_the_latest_are_the_newest_of_each_pool_and_of_each_pair(store: SqlStore
     act(store, create(), offer(), offer("globex"), set_quota("acme", {"gpu": 1}), create(pool_id="pool_2"))
     join(store, a_node())
     act(store, update(gpu_model="H100", policy={"maxPending": "6h"}), set_quota("root", {"gpu": 1}))
+    join(store, a_node("node_2"))
     latest = events(store, latest=True)
     assert told(latest) == [
         (3, "pool.offered", "globex"),

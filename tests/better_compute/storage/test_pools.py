@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
 from better_compute.domain.nodes import Inventory
-from better_compute.domain.state import Change, Offer, PoolState, QuotaRow, Rollup
+from better_compute.domain.state import Delta, Offer, PoolState, QuotaRow, Rollup
 from better_compute.service.ports import Account, Tx
 from better_compute.storage import SqlStore, tables
 from tests.better_compute.storage.changes import carry_out, join, new_event, pool_state, seen, seen_ids
@@ -89,8 +89,8 @@ def test_used_may_pass_max_and_neither_may_be_negative(store: SqlStore) -> None:
     assert pool is not None
 
     def set_row(row: QuotaRow) -> None:
-        change = Change(pool=replace(pool, offers_version=2), quotas={"root": {"gpu": row}})
-        store.transact(lambda tx: tx.save(state, change, new_event()))
+        delta = Delta(pool=replace(pool, offers_version=2), quotas={"root": {"gpu": row}})
+        store.transact(lambda tx: tx.save(state, delta, new_event()))
 
     state.pool = replace(pool, offers_version=2)
     set_row(QuotaRow(3, 7))
@@ -109,6 +109,16 @@ def test_a_tenant_sees_what_it_owns_and_what_it_is_offered(store: SqlStore) -> N
     assert seen_ids(store, "globex") == []
     sees = [store.view(lambda tx, t=t: tx.sees(t, "pool_2")) for t in ("root", "acme", "globex")]  # type: ignore[misc]
     assert sees == [True, True, False]
+
+
+def test_pools_are_found_by_the_keys_that_made_them(store: SqlStore) -> None:
+    for number, key in enumerate(("a", "b", "a", None)):
+        carry_out(store, create(pool_id=f"pool_{number}", idempotency_key=key, policy=POLICY))
+    found = store.view(lambda tx: tx.pools_by_key(["a", "none"]))
+    assert sorted(found, key=lambda pool: pool.id) == [
+        pool_state(store, pool_id).pool for pool_id in ("pool_0", "pool_2")
+    ]
+    assert store.view(lambda tx: tx.pools_by_key([])) == []
 
 
 def test_lists_are_filtered_by_id_ownership_and_archive(store: SqlStore) -> None:
@@ -145,7 +155,7 @@ def test_rows_in_use_stay_after_the_offer_goes(store: SqlStore) -> None:
     state = carry_out(store, offer("acme", {"gpu": 8, "vcpu": 4}))
     assert state.pool is not None
     state.pool = replace(state.pool, offers_version=3)
-    booked = Change(pool=state.pool, quotas={"acme": {"gpu": QuotaRow(8, 3)}})
+    booked = Delta(pool=state.pool, quotas={"acme": {"gpu": QuotaRow(8, 3)}})
     state.apply(booked)
     store.transact(lambda tx: tx.save(state, booked, new_event()))
     carry_out(store, unoffer("acme"))
@@ -205,7 +215,7 @@ def test_a_change_of_no_pool_is_a_mistake(store: SqlStore) -> None:
     lost = PoolState(pool=replace(made.pool, id="pool_9", version=2))
 
     def work(tx: Tx) -> None:
-        tx.save(lost, Change(pool=lost.pool), new_event(pool_id="pool_9"))
+        tx.save(lost, Delta(pool=lost.pool), new_event(pool_id="pool_9"))
 
     with pytest.raises(Exception, match="No row was found"):
         store.transact(work)

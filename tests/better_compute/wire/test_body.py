@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -63,6 +64,26 @@ def test_an_error_says_where() -> None:
         parse(b'{\n  tenantId: "root"}')
     with pytest.raises(ComputeError, match="the key 'b' stands twice"):
         parse(b'{"a": {"b": 1, "b": 2}}')
+
+
+def test_an_error_does_not_repeat_all_that_was_sent() -> None:
+    with pytest.raises(ComputeError, match="stands twice") as caught:
+        parse(b'{"%b": 1, "%b": 2}' % ((b"x" * 500_000,) * 2))
+    assert len(str(caught.value)) < 200
+
+
+def test_a_number_with_endless_digits_is_refused_in_our_own_words() -> None:
+    with pytest.raises(ComputeError, match="this is not JSON: a whole number has too many digits"):
+        parse(HOSTILE["5,000 digits"])
+
+
+def test_a_key_that_stands_twice_is_found_at_once_among_many() -> None:
+    """The time grows with the body and not with its square: one request must not stop a server for minutes."""
+    many = [f'"{n:x}":0' for n in range(100_000)]
+    start = time.process_time()
+    with pytest.raises(ComputeError, match="the key '1869f' stands twice"):
+        parse(f"{{{','.join([*many, many[-1]])}}}".encode())
+    assert time.process_time() - start < 5
 
 
 CHANGES: dict[str, str] = {

@@ -31,6 +31,12 @@ def test_what_is_stated_is_told_from_what_is_not() -> None:
     assert (stated["priority"], stated["include_descendants"]) == (0, False)
 
 
+def test_an_error_does_not_repeat_all_that_was_sent() -> None:
+    found = problem(inputs.PoolsList, {"tenantId": "root", "include": ["x" * 500_000]})
+    assert found.message.startswith("invalid enum value 'xxx")
+    assert len(found.message) < 400
+
+
 @pytest.mark.parametrize(
     "field", ["priority", "includeDescendants", "expectedVersion", "quota", "toTenantId", "tenantId"]
 )

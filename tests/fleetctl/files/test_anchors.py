@@ -48,7 +48,9 @@ def test_a_merged_map_may_itself_merge() -> None:
 
 
 def test_only_the_plain_key_merges() -> None:
-    assert value('a: {"<<": {k: 1}}\n') == {"a": {"<<": {"k": 1}}}
+    assert value("? <<\n: {k: 1}\n") == value("{<<: {k: 1}}") == {"k": 1}
+    for quoted in ('a: {"<<": {k: 1}}\n', "a:\n  '<<': {k: 1}\n", "a:\n  ? '<<'\n  : {k: 1}\n"):
+        assert value(quoted) == {"a": {"<<": {"k": 1}}}
 
 
 def test_what_came_by_merge_or_alias_stands_where_its_anchor_does() -> None:

@@ -52,6 +52,7 @@ def test_nested_maps_and_lists_are_read() -> None:
         ("a:\n  text on\n  the next line\n", {"a": "text on the next line"}),
         ("a: one\n  two\n\n\n  three # end\nb: 1\n", {"a": "one two\n\nthree", "b": 1}),
         ("a: 1\n  2\nb:\n- 1\n  2\n", {"a": "1 2", "b": ["1 2"]}),
+        ("a: 01\n  x\nb:\n- .inf\n  x\nc: [01\n x]\n", {"a": "01 x", "b": [".inf x"], "c": ["01 x"]}),
         ("a:\n- x\n - y\n", {"a": ["x - y"]}),
         ("a: b#c d: e\n".replace(": e", ":e"), {"a": "b#c d:e"}),
         ("a: x - y ? z ! & * | > ' \" % @ ` [ ] { }\n", {"a": "x - y ? z ! & * | > ' \" % @ ` [ ] { }"}),
@@ -72,6 +73,12 @@ def test_a_form_of_block_yaml_means(text: str, meant: object) -> None:
 def test_every_document_of_a_stream_is_read_with_its_line() -> None:
     text = "# head\n---\na: 1\n--- # second\n\nb: 2\n...\n# between\n---\n---\n# empty\n...\n---\nc: 3\n"
     assert [(d.root, d.line) for d in documents(text)] == [({"a": 1}, 3), ({"b": 2}, 6), ({"c": 3}, 14)]
+
+
+def test_a_marker_is_never_part_of_a_key() -> None:
+    assert [p.rule for p in problems("---\n--- b: c\n")] == ["yaml.syntax"]
+    assert [d.root for d in documents("---\n--- {b: c}\n---\n... # d: e\n")] == [{"b": "c"}]
+    assert value("---a: 1\n...b: 2\n") == {"---a": 1, "...b": 2}
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only\n  # comments\n", "---\n", "---\n---\n...\n", "--- # c\n", "~\n"])

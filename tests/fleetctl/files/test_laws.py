@@ -19,11 +19,11 @@ from fleetctl.files import Document, FilesError, read_text
 from tests.fleetctl.files.reading import Differs, Other, documents, value
 
 COUNT = 150
-LONG = 20_000
+LONG = 5_000
 
 # Without what may not stand in a file as it is.
 CHARACTERS = st.characters(
-    exclude_categories=["Cs", "Cc", "Cn"], include_characters="\t\n", exclude_characters="\u2028\u2029\ufeff"
+    exclude_categories=["Cs", "Cc", "Cn"], exclude_characters="\ufeff\u2028\u2029", include_characters="\t\n"
 )
 TEXT = st.text(CHARACTERS, max_size=12)
 WORD = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,8}", fullmatch=True)
@@ -77,7 +77,9 @@ def check_round_trip(root: dict[str, Any]) -> None:
         yaml = YAML(typ="safe", pure=True)
         yaml.default_flow_style, yaml.width, yaml.allow_unicode = style, width, True
         yaml.dump(root, stream)
-        texts.append(stream.getvalue())
+        # It writes some strings (": 0", "? a") so that it cannot read them itself.
+        if other(text := stream.getvalue(), pure=True) == [exactly(root)]:
+            texts.append(text)
     for text in texts:
         assert exactly(value(text)) == exactly(root), text
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -22,7 +24,7 @@ def hands(draw: st.DrawFn, pool_ids: Sequence[str]) -> Command:
     pool_id = draw(st.sampled_from(pool_ids))
     tenant = draw(st.sampled_from(TENANTS))
     quota = draw(st.dictionaries(st.sampled_from(["gpu", "vcpu", "gpu.mig"]), st.sampled_from([0, 3, 64]), min_size=1))
-    base = {"tenant_id": OWNER, "pool_id": pool_id}
+    base: dict[str, Any] = {"tenant_id": OWNER, "pool_id": pool_id}
     return draw(
         st.sampled_from(
             [
@@ -64,6 +66,12 @@ def admitted(operations: Sequence[Operation]) -> Iterator[set[int]]:
             done = {operation.n for operation in chosen}
             if all(set(operation.depends_on) <= done for operation in chosen):
                 yield done
+
+
+def run_each(plane: ControlPlane, plan: Plan, halves: Sequence[set[int]]) -> None:
+    """Every half from the same start; each operation must be allowed."""
+    for done in halves:
+        ControlPlane(plane.pools).run(plan, done)
 
 
 def is_empty(plan: Plan) -> bool:
@@ -132,3 +140,37 @@ POOL = {
     "gpuModel": "H100",
     "offers": [{"toTenantId": "acme", "quota": {"gpu": 8}}],
 }
+
+
+def test_without_dependencies_some_half_is_not_legal() -> None:
+    """The planted fault of the second law: a singleTenant pool cannot change tenants in any order."""
+    single = {**POOL, "policy": {"singleTenant": True}}
+    plane = ControlPlane()
+    plane.run(plane.plan(desired(Fleet(ROOT, [single]))))
+    moved = {**single, "offers": [{"toTenantId": "globex", "quota": {"gpu": 8}}]}
+    plan = plane.plan(desired(Fleet(ROOT, [moved])))
+    free = [replace(operation, depends_on=()) for operation in plan.operations]
+    halves = list(admitted(free))
+    assert len(halves) > len(list(admitted(plan.operations)))
+    with pytest.raises(AssertionError):
+        run_each(plane, plan, halves)
+
+
+def test_a_precondition_that_others_change_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault of resuming: an offer that carried the pool's version would be another after its neighbour."""
+    plane = ControlPlane()
+    plane.run(plane.plan(desired(Fleet(ROOT, [{**POOL, "offers": []}]))))
+    offers = [{"toTenantId": tenant, "quota": {"gpu": 8}} for tenant in ("acme", "globex")]
+    wished = desired(Fleet(ROOT, [{**POOL, "offers": offers}]))
+    real = Operation.precondition.fget  # type: ignore[attr-defined]
+
+    def shared(self: Operation) -> dict[str, Any]:
+        return {**real(self), "offersVersion": plane_now.pools[self.pool_id].pool.offers_version}  # type: ignore[union-attr]
+
+    plane_now = plane
+    monkeypatch.setattr(Operation, "precondition", property(shared))
+    plan = plane.plan(wished)
+    halfway = plane_now = ControlPlane(plane.pools)
+    halfway.run(plan, {plan.operations[0].n})
+    rest = {operation.digest for operation in plan.operations[1:]}
+    assert {operation.digest for operation in halfway.plan(wished).operations} != rest

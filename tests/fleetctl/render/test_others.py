@@ -65,7 +65,7 @@ class TestApply:
         assert lines(an_apply(an_outcome())) == ["Applied: 1 operation done.", "Digest: abc"]
 
     def test_nothing_to_do_is_said(self) -> None:
-        assert lines(an_apply())[0] == "Nothing to do: everything is as the files say."
+        assert lines(an_apply())[0] == "No changes: everything is as the files say."
 
     def test_in_part_says_what_failed_why_where_and_what_to_do(self) -> None:
         problem = a_problem(code="VERSION_CONFLICT", message="the pool moved", hint="plan again")

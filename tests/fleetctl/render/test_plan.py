@@ -71,7 +71,7 @@ class TestOperations:
         archive = next(n for n, line in enumerate(shown) if line.startswith("- archive"))
         assert shown[archive + 1 : archive + 4] == [
             "! cannot be undone, the key is spent",
-            "! withdraws its 1 offers: initech",
+            "! withdraws what it offers to initech",
             "because the files mark it archived",
         ]
 

@@ -41,9 +41,8 @@ def example(field: Field) -> str:
 
 
 def _boolean(value: object) -> str:
-    words = {"true": "true", "on": "true", "yes": "true", "1": "true", "false": "false", "off": "false", "no": "false"}
-    found = words.get(str(value).lower(), "false" if str(value) == "0" else "")
-    return f"use {found}" if found else "use true or false"
+    words = dict.fromkeys(("true", "on", "yes", "1"), "true") | dict.fromkeys(("false", "off", "no", "0"), "false")
+    return f"use {words.get(str(value).lower(), 'true or false')}"
 
 
 def _number(value: object, field: Field) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -49,23 +50,34 @@ def _has_hint(text: str) -> bool:
 
 
 def may_be_sensitive(compact: str) -> bool:
-    """False where a value with this compact JSON holds nothing sensitive: spares most values the walk."""
+    """False where a value with this JSON holds nothing sensitive: spares most values the walk."""
     return "@" in compact or _has_hint(compact)
 
 
+def _is_clean(value: Any) -> bool:
+    try:
+        return not may_be_sensitive(json.dumps(value, ensure_ascii=False))
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
 def mask(value: Any, name: str = "") -> Any:
-    """A deep copy of a JSON value in which nothing sensitive is left; `name` is the field that holds it.
+    """A JSON value in which nothing sensitive is left; `name` is the field that holds it.
 
     What stands below a sensitive name is one `(sensitive)`, whatever it was; of a URL only the user part is.
     """
-    return SENSITIVE if is_sensitive_name(name) else _conceal(value, lambda _: SENSITIVE, mask_text, 1)
+    if is_sensitive_name(name):
+        return SENSITIVE
+    return value if _is_clean(value) else _conceal(value, lambda _: SENSITIVE, mask_text, 1)
 
 
 def conceal(value: Any, replace: Callable[[Any], Any]) -> Any:
-    """A deep copy of a JSON value with `replace(part)` for each sensitive part; a text with a user part is one part.
+    """A JSON value with `replace(part)` for each sensitive part; a text with a user part is one part.
 
     Two values are equal exactly when their concealed forms are, as far as `replace` keeps them apart.
     """
+    if _is_clean(value):
+        return value
     return _conceal(value, replace, lambda text: replace(text) if has_userinfo(text) else text, 1)
 
 

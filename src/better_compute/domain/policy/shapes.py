@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from better_compute.domain.families import distance
 from better_compute.domain.policy import fixes
 from better_compute.domain.policy.fields import RATIO_HIGH, RATIO_LOW, Field
 from better_compute.domain.policy.paths import below, element
@@ -15,6 +13,7 @@ from better_compute.domain.policy.shown import shown
 from better_compute.domain.policy.tree import ROOT, Node
 from better_compute.domain.policy.values import effective_ratio, seconds
 from better_compute.domain.problems import INVALID_INPUT, Problem, Severity
+from better_compute.domain.words import slips
 
 _LONGEST_NAME = 64
 
@@ -134,11 +133,5 @@ def nearest_name(word: str, known: tuple[str, ...]) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _nearest(word: str, known: tuple[str, ...]) -> str | None:
-    steps, near = min(_distances(word, known), default=(1, ""))
-    return near if steps <= min(2, len(near) // 2) else None
-
-
-def _distances(word: str, known: Iterable[str]) -> Iterable[tuple[int, str]]:
-    for name in known:
-        if abs(len(name) - len(word)) <= 2:
-            yield distance(name.lower(), word.lower()), name
+    steps, near = min(slips(word, known), default=(1, ""))
+    return near if steps <= len(near) // 2 else None

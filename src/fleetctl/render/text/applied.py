@@ -44,7 +44,7 @@ def applied(report: ApplyReport, style: Style) -> Iterator[str]:
 def _sum(report: ApplyReport, style: Style) -> str:
     summary = report["summary"]
     if not summary["operations"]:
-        return style.green("Nothing to do: everything is as the files say.")
+        return style.green("No changes: everything is as the files say.")
     words = {"failed": summary["failed"], "blocked": summary["blocked"], "not started": summary["notStarted"]}
     rest = ", ".join(f"{number:,} {word}" for word, number in words.items() if number)
     if not rest:

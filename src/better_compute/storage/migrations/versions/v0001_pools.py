@@ -83,6 +83,7 @@ def _pools() -> None:
         _text("rollup"),
         _number("revision"),
     )
+    op.create_index(None, "pools", ["idempotency_key"])
 
 
 def _grants() -> None:

@@ -1,0 +1,142 @@
+"""Run the benchmarks: `python -m benchmarks [NAME...] [--large]`, ratios in one run, against peers and floors.
+
+Makes what it needs below `.benchmarks/`: a virtual environment as the README's command makes it, one with the peer,
+fleets and their control planes. `--large` adds the 100,000 objects that tell how cost grows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks import fleet, peer
+from benchmarks.measure import cpu_of
+from benchmarks.servers import serving
+
+ROOT = Path(__file__).parent.parent
+HOME = ROOT / ".benchmarks"
+PEER = "octodns==1.22.0"
+RUNS = 7
+
+
+class Figure(NamedTuple):
+    """A ratio, and the most it may be."""
+
+    name: str
+    ratio: float
+    most: float
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("names", nargs="*", choices=[[], *BENCHMARKS], help="which; all when none is named")
+    parser.add_argument("--large", action="store_true", help="100,000 objects too")
+    options = parser.parse_args()
+    HOME.mkdir(exist_ok=True)
+    names = options.names or [name for name in BENCHMARKS if name != "growth" or options.large]
+    figures = [figure for name in names for figure in BENCHMARKS[name]()]
+    for figure in figures:
+        verdict = "ok" if figure.ratio <= figure.most else "OVER"
+        sys.stdout.write(f"{figure.name:<66} {figure.ratio:6.2f}  at most {figure.most:.2f}  {verdict}\n")
+    return any(figure.ratio > figure.most for figure in figures)
+
+
+def start_up() -> Iterator[Figure]:
+    programs = _ours()
+    bare = cpu_of([str(programs / "python"), "-c", "pass"], runs=41)
+    ours = cpu_of([str(programs / "fleetctl"), "--version"], runs=41)
+    yield Figure("start-up: fleetctl --version / python -c pass", ours / bare, 1.3)
+
+
+def plans() -> Iterator[Figure]:
+    """A plan of 10,000 objects that finds nothing to do, against the peer's dry run over 10,000 records."""
+    programs, octo = _ours(), _peer()
+    tree = peer.make(10_000, HOME / "records-10000")
+    theirs = cpu_of(
+        [str(octo / "octodns-sync"), "--config-file", str(tree)],
+        runs=RUNS,
+        env={**os.environ, "PYTHONPATH": str(tree.parent)},
+    )
+    files = _applied(10_000)
+    embedded = cpu_of(_plan(programs, files), runs=RUNS)
+    with serving(programs, files / ".fleet" / "control-plane.db", "sa_fleet") as served:
+        target = ["--server", served.url, "--token-file", str(served.token_file)]
+        remote = cpu_of([*_plan(programs, files), *target], runs=RUNS)
+    yield Figure("no-change plan of 10,000 objects, served / octoDNS dry run", remote / theirs, 1 / 3)
+    yield Figure("no-change plan of 10,000 objects, embedded / octoDNS dry run", embedded / theirs, 1 / 2)
+
+
+def growth() -> Iterator[Figure]:
+    """Marginal cost of one more object between 10,000 and 100,000, against between 1,000 and 10,000."""
+    programs = _ours()
+    small, middle, large = (cpu_of(_plan(programs, _applied(n)), runs=5) for n in (1_000, 10_000, 100_000))
+    yield Figure("growth: (t100k - t10k) / 90k over (t10k - t1k) / 9k", (large - middle) / 10 / (middle - small), 1.15)
+
+
+def pages() -> Iterator[Figure]:
+    """In the environment of the README's command, which has what a user has."""
+    database = _applied(10_000) / ".fleet" / "control-plane.db"
+    command = [str(_ours() / "python"), "-m", "benchmarks.page", str(database)]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    yield Figure("list page of 1,000 pools / json.dumps of that page", float(done.stdout), 3.0)
+
+
+BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
+    "start-up": start_up,
+    "plan": plans,
+    "growth": growth,
+    "page": pages,
+}
+
+
+def _ours() -> Path:
+    """The programs of an environment that holds what a user has: the locked dependencies and this project."""
+    programs = HOME / "ours" / "bin"
+    if not (programs / "fleetctl").exists():
+        _venv(HOME / "ours")
+        install = ["pip", "install", "--quiet", "--compile-bytecode", "--python", str(programs / "python")]
+        _uv(*install, "--require-hashes", "-r", str(ROOT / "requirements.txt"))
+        _uv(*install, "--no-deps", "--editable", str(ROOT))
+    subprocess.run([str(programs / "python"), "-m", "compileall", "-q", str(ROOT / "src")], check=True)
+    return programs
+
+
+def _peer() -> Path:
+    programs = HOME / "peer" / "bin"
+    if not (programs / "octodns-sync").exists():
+        _venv(HOME / "peer")
+        _uv("pip", "install", "--quiet", "--compile-bytecode", "--python", str(programs / "python"), PEER)
+    return programs
+
+
+def _venv(directory: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(directory)], check=True)
+
+
+def _uv(*arguments: str) -> None:
+    subprocess.run([str(Path(sys.executable).parent / "uv"), *arguments], check=True)
+
+
+def _applied(objects: int) -> Path:
+    """A fleet of so many objects whose embedded control plane is as it wishes."""
+    directory = fleet.make(objects, HOME / f"fleet-{objects}")
+    done = directory / ".fleet" / "applied"
+    if not done.exists():
+        sys.stderr.write(f"applying {objects} objects once ...\n")
+        command = [str(_ours() / "fleetctl"), "apply", str(directory), "--yes"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        done.touch()
+    return directory
+
+
+def _plan(programs: Path, files: Path) -> list[str]:
+    return [str(programs / "fleetctl"), "plan", str(files)]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,88 @@
+"""The shapes of validation, ids, identities and errors."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from fleetctl.report.forms.shared import FormatVersion, Problem, Server
+
+
+class ValidationSummary(TypedDict):
+    """Counts of entries, of offers that the files state, and of problems."""
+
+    entries: int
+    offers: int
+    errors: int
+    warnings: int
+    unchecked: int
+
+
+class ValidationReport(TypedDict):
+    """What the files say wrong, judged without a server."""
+
+    formatVersion: FormatVersion
+    kind: Literal["validation"]
+    valid: bool
+    problems: list[Problem]
+    summary: ValidationSummary
+
+
+class Derived(TypedDict):
+    """What an id derives from."""
+
+    derivation: str
+    kind: str
+    tenantId: str
+    caller: str
+    key: str
+
+
+class IdReport(TypedDict):
+    """A derived id."""
+
+    formatVersion: FormatVersion
+    kind: Literal["id"]
+    id: str
+    derivedFrom: Derived
+
+
+class Identity(TypedDict):
+    """Who the token names."""
+
+    id: str
+    tenantId: str
+
+
+class Pins(TypedDict):
+    """What the files pin; null where they pin nothing."""
+
+    server: str | None
+    tenantId: str
+    caller: str | None
+
+
+class Missing(TypedDict):
+    """The actions that the identity may not do, of those that a command needs."""
+
+    plan: list[str]
+    apply: list[str]
+
+
+class WhoamiReport(TypedDict):
+    """The control plane and the identity as they are met. `clockOffsetMs` is the server's clock less this machine's."""
+
+    formatVersion: FormatVersion
+    kind: Literal["whoami"]
+    server: Server
+    identity: Identity
+    pins: Pins
+    missing: Missing
+    clockOffsetMs: int
+
+
+class ErrorReport(TypedDict):
+    """Why there is no other report."""
+
+    formatVersion: FormatVersion
+    kind: Literal["error"]
+    problems: list[Problem]

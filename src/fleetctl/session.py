@@ -1,0 +1,116 @@
+"""A session: files read, target chosen, control plane reached, live state read."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
+from fleetctl import live as reading
+from fleetctl import report, target
+from fleetctl.desired import Desired
+from fleetctl.desired.load import load
+from fleetctl.guards import NO_OVERRIDE, Override
+from fleetctl.live import Live
+from fleetctl.plan import Plan
+
+if TYPE_CHECKING:
+    from better_compute.bootstrap import Connection
+    from better_compute.client import Client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the command line and the environment ask for. `timeout` is seconds for one call."""
+
+    path: Path = Path()
+    server: str | None = None
+    environ: Mapping[str, str] = field(default_factory=dict)
+    token_file: Path | None = None
+    timeout: float = 30.0
+    override: Override = NO_OVERRIDE
+
+    @property
+    def base(self) -> Path:
+        """The fleet's directory."""
+        path = self.path.absolute()
+        return path if path.is_dir() else path.parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """Files and live state, both read."""
+
+    request: Request
+    desired: Desired
+    target: target.Target
+    client: Client
+    live: Live
+
+    def header(self, expires_at: int | None = None) -> report.Header:
+        return report.Header(
+            fleet=self.desired.fleet,
+            tenant_id=self.desired.tenant_id,
+            caller=self.desired.caller or "",
+            reader=self.live.reader_id,
+            server_url=self.live.instance.url,
+            instance_id=self.live.instance.id,
+            derivation=self.live.instance.derivation,
+            server_overridden=self.target.overridden,
+            created_at=self.live.instance.now,
+            commit=report.commit_of(self.request.base),
+            allow=self.request.override.numbers,
+            reason=self.request.override.reason,
+            expires_at=expires_at,
+        )
+
+    def shown(self, made: Plan, expires_at: int | None = None) -> report.PlanReport:
+        """A plan made in this session, as a report."""
+        return report.of_plan(made, self.header(expires_at), desired=self.desired, live=self.live)
+
+
+@contextmanager
+def opened(request: Request) -> Iterator[Session]:
+    """Read the files, choose the target, read the live state. Raises FilesError, ComputeError, and Stop for a pin that
+    does not match."""
+    wished = load(request.path, caller=request.environ.get(target.CALLER))
+    caller_of(wished)
+    chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
+    with connected(wished, chosen, request) as connection:
+        url = target.shown(chosen.server, request.base)
+        live = reading.read(connection.client, url, wished.tenant_id)
+        # What was imported and read lives to the end: no collection looks through it again.
+        gc.freeze()
+        gc.enable()
+        yield Session(request=request, desired=wished, target=chosen, client=connection.client, live=live)
+
+
+@contextmanager
+def connected(wished: Desired, chosen: target.Target, request: Request) -> Iterator[Connection]:
+    """A connection to the target, as the fleet's tenant. Raises ComputeError."""
+    from better_compute import bootstrap  # not at the top: `validate` needs no server
+
+    server = chosen.server
+    connection = bootstrap.connect(
+        server
+        if isinstance(server, str)
+        else bootstrap.Embedded(server.database, Path(server.world) if server.world else None),
+        tenant_id=wished.tenant_id,
+        token=chosen.token,
+        caller=wished.caller,
+        timeout=request.timeout,
+    )
+    with connection:
+        yield connection
+
+
+def caller_of(wished: Desired) -> str:
+    """The identity that pool ids derive from. Raises ComputeError where nobody names one."""
+    if wished.caller is not None:
+        return wished.caller
+    hint = "write `caller:` in fleet.yaml, or set FLEETCTL_CALLER: pool ids derive from it"
+    raise ComputeError(Problem(INVALID_INPUT, "fleet.caller", "the files name no caller", hint=hint))

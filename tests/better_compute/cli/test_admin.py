@@ -1,0 +1,85 @@
+"""bootstrap, token, world, migrate, family: what needs no server."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from better_compute.bootstrap.tokens import ADMIN
+from tests.better_compute.cli.conftest import WORLD, Run
+
+
+def test_a_database_is_prepared_with_its_world_and_roots_token(cli: Run, tmp_path: Path) -> None:
+    world = tmp_path / "world.yaml"
+    world.write_text(WORLD)
+    database, token = f"sqlite:///{tmp_path / 'new.db'}", tmp_path / "root.token"
+    flags = ("--database", database, "--world", str(world), "--token-file", str(token))
+    first = cli("bootstrap", *flags)
+    assert (first.code, first.out, first.err) == (0, "", f"{token} holds root-admin's token\n")
+    again = cli("bootstrap", *flags)
+    assert (again.code, again.err) == (0, f"{token} holds root-admin's token, as before\n")
+    secret = token.read_text().strip()
+    assert secret not in first.err + again.err
+    assert "sa_fleet" in cli("identities", "list", "--database", database, "--as", ADMIN).out
+    world.write_text(WORLD + "providerAccounts: [{id: pa_north, tenantId: root}]\n")
+    assert cli("bootstrap", *flags).code == 0
+    assert "pa_north" in cli("providerAccounts", "list", "--database", database, "--as", ADMIN).out
+
+
+def test_a_token_is_all_that_is_on_stdout(cli: Run, database: str) -> None:
+    done = cli("token", "sa_fleet", "--database", database)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("bc_")
+    assert done.out.count("\n") == 1
+
+
+def test_a_token_for_nobody_is_refused_and_makes_no_database(cli: Run, database: str, tmp_path: Path) -> None:
+    done = cli("token", "sa_flet", "--database", database)
+    assert (done.code, done.err) == (1, 'NOT_FOUND: no identity sa_flet\nHint: did you mean "sa_fleet"?\n')
+    typo = tmp_path / "typo.db"
+    assert "there is no database at" in cli("token", "sa_fleet", "--database", str(typo)).err
+    assert not typo.exists()
+
+
+def test_a_world_is_added_once(cli: Run, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = tmp_path / "more.yaml"
+    world.write_text("tenants: [{id: globex}]\nidentities: [{id: sa_globex, tenantId: globex}]\n")
+    monkeypatch.setenv("BETTER_COMPUTE_DATABASE", database)
+    assert cli("world", str(world)).err == "2 added\n"
+    assert cli("world", str(world)).err == "nothing to add\n"
+
+
+def test_a_world_may_make_its_database(cli: Run, tmp_path: Path) -> None:
+    world, database = tmp_path / "world.yaml", str(tmp_path / "made.db")
+    world.write_text(WORLD)
+    assert cli("world", str(world), "--database", database).err == "a new database\n"
+    assert cli("world", str(world), "--database", database).err == "nothing to add\n"
+    assert (
+        '"instanceId":"test"'
+        in cli("system", "info", "--database", database, "--as", "sa_fleet", "--format", "compact").out
+    )
+
+
+def test_a_world_that_is_wrong_is_told_with_its_line(cli: Run, database: str, tmp_path: Path) -> None:
+    world = tmp_path / "bad.yaml"
+    world.write_text("tenants:\n  - {id: globex, parent: root}\n")
+    done = cli("world", str(world), "--database", database)
+    assert done.code == 1
+    assert done.err == (
+        f"INVALID_INPUT: {world}:2:18: tenants[0].parent: unknown field; there are id, parentId\n"
+        'Hint: did you mean "parentId"?\n'
+    )
+
+
+def test_migrate_says_where_the_schema_is(cli: Run, database: str) -> None:
+    assert cli("migrate", "--database", database).err == "the schema is 0001\n"
+    assert cli("migrate", "--database", "mysql://x").code == 1
+
+
+def test_the_family_of_names_that_are_given(cli: Run) -> None:
+    assert cli("family", "NVIDIA H100 80GB HBM3", "GeForce Nonsense 9", "NVIDIA L40S").out == "H100\nunknown\nL40S\n"
+
+
+def test_the_family_of_names_that_are_read(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("NVIDIA L40S\r\n\nNVIDIA H200"))
+    assert cli("family").out == "L40S\nunknown\nH200\n"

@@ -1,0 +1,116 @@
+"""Every method of the client, against a real control plane."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from better_compute.api.routes import ROUTES
+from better_compute.bootstrap import Connection, Embedded, connect
+from better_compute.client import Client
+from better_compute.domain.commands import (
+    ArchivePool,
+    CreatePool,
+    OfferPool,
+    SetQuota,
+    UnofferPool,
+    UpdatePool,
+)
+from better_compute.domain.problems import ComputeError
+from better_compute.domain.state import QuotaRow
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[Connection]:
+    world = tmp_path / "world.yaml"
+    world.write_text("identities: [{id: sa_fleet, tenantId: root}]\n")
+    with connect(Embedded(str(tmp_path / "plane.db"), world), tenant_id="root", caller="sa_fleet") as opened:
+        yield opened
+
+
+@pytest.fixture
+def client(connection: Connection) -> Client:
+    return connection.client
+
+
+def test_each_operation_has_a_method(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: set[str] = set()
+    post = client.calls.http.post
+
+    def noted(path: str, body: bytes, headers: dict[str, str]) -> object:
+        asked.add(path.removeprefix("/api/compute/"))
+        return post(path, body, headers)
+
+    monkeypatch.setattr(client.calls.http, "post", noted)
+    site = client.sites.create(name="Frankfurt", kind="shared", region="eu")
+    assert client.sites.get(site.id) == client.sites.list()[0] == site
+    account = client.provider_accounts.create(name="north")
+    assert client.provider_accounts.list() == [account]
+    tenant = client.tenants.create(tenant_id="acme")
+    assert tenant.parent_id == "root"
+    assert client.tenants.get("acme") == tenant
+    assert [t.id for t in client.tenants.list()] == ["acme", "root"]
+    identity = client.acting_as("acme").identities.create(identity_id="sa_acme")
+    assert client.acting_as("acme").identities.list() == [identity]
+    assert client.identities.whoami().identity_id == "sa_fleet"
+    _credentials(client)
+    _pools(client, site.id)
+    assert client.system.info().capabilities == ["pool.origin"]
+    assert asked == set(ROUTES)
+
+
+def _credentials(client: Client) -> None:
+    credential = client.credentials.create("sa_fleet", expires_at=4_000_000_000_000)
+    assert str(credential.token).startswith("bc_")
+    [listed] = client.credentials.list("sa_fleet")
+    assert not listed.token
+    assert client.credentials.revoke(credential.id).revoked_at
+
+
+def _pools(client: Client, site_id: str) -> None:
+    under = client.under({"fleet": "test"})
+    create = CreatePool(tenant_id="root", pool_id="", site_id=site_id, class_="metal-host", gpu_model="H100")
+    assert [v.ok for v in client.preflight.check([create])] == [True]
+    pool = under.pools.create(create)
+    update = UpdatePool(tenant_id="root", pool_id=pool.id, policy={"maxPending": "6h"}, expected_version=1)
+    assert client.pools.update(update).version == 2
+    offer = OfferPool(tenant_id="root", pool_id=pool.id, to_tenant_id="acme", quota={"gpu": 3}, expected_version=0)
+    granted = client.pools.offer(offer)
+    assert (granted.pool_id, granted.offer.tenant_id, granted.rows) == (pool.id, "acme", {"gpu": QuotaRow(3)})
+    assert [o.to_tenant_id for o in client.pools.list_offers(pool.id)] == ["acme"]
+    quota = SetQuota(tenant_id="root", pool_id=pool.id, to_tenant_id="acme", quota={"vcpu": 5})
+    assert client.quotas.set(quota) == {"gpu": QuotaRow(3), "vcpu": QuotaRow(5)}
+    assert [row.resource for row in client.quotas.list(pool.id, "acme")] == ["gpu", "vcpu"]
+    assert client.pools.get(pool.id) == client.pools.list(ids=[pool.id]).items[0] == client.pools.all()[0][0]
+    _nodes(client, pool.id)
+    assert client.pools.unoffer(UnofferPool(tenant_id="root", pool_id=pool.id, to_tenant_id="acme")) is True
+    assert client.pools.archive(ArchivePool(tenant_id="root", pool_id=pool.id)).archived
+    page = client.events.list(types=["pool.*"], pool_ids=[pool.id], limit=2)
+    assert page.items[0].via == {"fleet": "test"}
+    assert page.next_cursor is not None
+    assert len(client.events.all(after=page.items[0].sequence)) == page.sequence - 1
+    newest = client.events.list(order="desc", limit=1).items
+    assert newest == [event for event in client.events.all(latest=True) if event.type == "pool.archived"]
+
+
+def _nodes(client: Client, pool_id: str) -> None:
+    token = client.nodes.create_join_token(pool_id).join_token
+    node = client.nodes.join(pool_id, join_token=token, inventory={"gpus": ["NVIDIA H100 80GB HBM3"]})
+    assert client.nodes.get(node.id) == client.nodes.list(pool_id)[0] == node
+    with pytest.raises(ComputeError, match="no join token"):
+        client.nodes.join(pool_id, join_token=token, inventory={})
+    assert client.pools.get(pool_id).rollup.gpus == 1
+
+
+def test_lists_of_many_pages_come_whole(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("better_compute.client.walk.PAGE", 2)
+    made = [client.sites.create(name=f"s{n}", kind="shared", region="eu") for n in range(5)]
+    assert [site.id for site in client.sites.list()] == sorted(site.id for site in made)
+    commands = [
+        CreatePool(tenant_id="root", pool_id="", site_id=made[0].id, class_="metal-host", gpu_model="H100")
+        for _ in range(7)
+    ]
+    ids = sorted(client.pools.create(command).id for command in commands)
+    states, sequence = client.pools.all()
+    assert [state.pool.id for state in states if state.pool] == ids
+    assert sequence == 7

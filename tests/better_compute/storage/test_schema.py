@@ -1,0 +1,263 @@
+"""The schema: made once by whoever comes first, the same by every way, and never touched by an older build."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+import pytest
+from sqlalchemy import Connection, Inspector, inspect, text
+
+from better_compute.domain.problems import INVALID_INPUT, UNAVAILABLE, ComputeError
+from better_compute.storage import SchemaTooNewError, schema
+from better_compute.storage.database import Database
+from better_compute.storage.tables import metadata
+from tests import postgres
+from tests.better_compute.storage.changes import opened, populate
+
+# Opens each database whose URL comes in, at the same moment as its siblings, and says what it found.
+RACER = """
+import json, os, sys, time
+from better_compute.storage import open_store
+for line in sys.stdin:
+    try:
+        store = open_store(line.strip(), clock=lambda: 1, sleep=time.sleep, entropy=os.urandom)
+        found = [store.view(lambda tx: tx.instance_id()), "alembic" in sys.modules]
+        store.close()
+    except Exception as error:
+        found = [repr(error), True]
+    print(json.dumps(found), flush=True)
+"""
+
+
+@contextmanager
+def database(url: str) -> Iterator[Database]:
+    found = Database(url, 5, lambda _: None, os.urandom)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def race() -> Iterator[Callable[[str], list[Any]]]:
+    """Five processes that open a database, all of them at once."""
+    command = [sys.executable, "-W", "error", "-c", RACER]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    processes = [subprocess.Popen(command, **pipes) for _ in range(5)]
+    ends = [(cast(IO[str], p.stdin), cast(IO[str], p.stdout)) for p in processes]
+
+    def run(url: str) -> list[Any]:
+        for requests, _ in ends:
+            requests.write(f"{url}\n")
+        return [json.loads(answers.readline()) for _, answers in ends]
+
+    yield run
+    for process in processes:
+        process.communicate()
+
+
+ROUNDS = [5, pytest.param(50, marks=pytest.mark.long)]
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_five_processes_come_up_on_an_empty_file_at_once(
+    race: Callable[[str], list[Any]], tmp_path: Path, rounds: int
+) -> None:
+    for number in range(rounds):
+        assert_one_made_it(race(f"sqlite:///{tmp_path / str(number)}"))
+
+
+@pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "BEGIN; SELECT name FROM sqlite_master"], ids=["writer", "reader"])
+def test_an_empty_file_that_another_holds_is_waited_for(tmp_path: Path, lock: str) -> None:
+    path = tmp_path / "new.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.executescript(lock)
+        with opened(f"sqlite:///{path}", sleep=lambda _: other.rollback()) as store:
+            assert store.view(lambda tx: tx.instance_id())
+    with closing(sqlite3.connect(path)) as found:
+        assert found.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_an_empty_file_that_another_does_not_give_up_is_not_waited_for_endlessly(tmp_path: Path) -> None:
+    path, slept = tmp_path / "new.sqlite", list[float]()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with (
+            pytest.raises(ComputeError, match="locked") as caught,
+            opened(f"sqlite:///{path}", sleep=slept.append, wait_seconds=1.0),
+        ):
+            pass
+    assert caught.value.code == UNAVAILABLE
+    assert 1.0 <= sum(slept) < 1.5
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_five_processes_come_up_on_an_empty_server_at_once(
+    race: Callable[[str], list[Any]], postgres_server: postgres.Server, rounds: int
+) -> None:
+    for _ in range(rounds):
+        with postgres_server.database() as url:
+            assert_one_made_it(race(url))
+
+
+def assert_one_made_it(found: list[Any]) -> None:
+    assert len({instance for instance, _ in found}) == 1, found
+    assert found[0][0].startswith("inst_"), found
+    assert not any(alembic for _, alembic in found), "Alembic is for older schemas alone"
+
+
+def test_the_schema_is_made_once(database_url: str) -> None:
+    with database(database_url) as found:
+        assert schema.prepare(found, "inst_1") is True
+        assert schema.prepare(found, "inst_2") is False
+        assert found.read(lambda c: c.scalar(text("SELECT value FROM meta WHERE name = 'instance_id'"))) == "inst_1"
+        assert found.read(lambda c: c.scalars(text("SELECT version_num FROM alembic_version")).all()) == ["0001"]
+
+
+def described(connection: Connection) -> dict[str, Any]:
+    """All that the database says of its tables."""
+    found = inspect(connection)
+    return {table: described_table(connection, found, table) for table in sorted(found.get_table_names())}
+
+
+def described_table(connection: Connection, found: Inspector, table: str) -> dict[str, Any]:
+    columns = [{**column, "type": repr(column["type"])} for column in found.get_columns(table)]
+    sqlite = connection.dialect.name == "sqlite"
+    source = f"SELECT sql LIKE '%WITHOUT ROWID%' FROM sqlite_master WHERE name = '{table}'" if sqlite else "SELECT 0"
+    return {
+        "columns": columns,
+        "primary key": found.get_pk_constraint(table),
+        "foreign keys": sorted(found.get_foreign_keys(table), key=str),
+        "unique": sorted(found.get_unique_constraints(table), key=str),
+        "checks": sorted(found.get_check_constraints(table), key=str),
+        "indexes": sorted(found.get_indexes(table), key=str),
+        "clustered": connection.scalar(text(source)),
+    }
+
+
+def test_the_migrations_make_the_tables_that_a_new_database_gets(database_url: str) -> None:
+    with database(database_url) as found:
+        found.write(schema.upgrade)
+        migrated = found.read(described)
+        found.write(lambda c: metadata.drop_all(c))
+        schema.prepare(found, "inst_1")
+        created = found.read(described)
+    assert migrated == created
+    assert created["pool_quotas"]["checks"]
+    assert created["pool_quotas"]["foreign keys"]
+    assert created["events"]["unique"]
+    assert len(created) == len(metadata.tables)
+
+
+def test_migrations_are_run_in_the_transaction_of_their_caller(database_url: str) -> None:
+    def work(connection: Connection) -> None:
+        schema.upgrade(connection)
+        raise ZeroDivisionError
+
+    with database(database_url) as found:
+        with pytest.raises(ZeroDivisionError):
+            found.write(work)
+        assert found.read(described) == {}
+
+
+def test_a_newer_schema_is_left_alone(database_url: str) -> None:
+    with opened(database_url) as store:
+        populate(store)
+        store._database.write(lambda c: c.execute(text("UPDATE alembic_version SET version_num = '0099'")))
+    with database(database_url) as found:
+        before = found.read(described)
+    with pytest.raises(SchemaTooNewError, match="schema is newer than this build: it is 0099"), opened(database_url):
+        pass
+    with database(database_url) as found:
+        assert found.read(described) == before
+        assert found.read(lambda c: c.scalar(text("SELECT version_num FROM alembic_version"))) == "0099"
+
+
+def test_a_schema_that_no_build_made_is_refused(database_url: str) -> None:
+    with opened(database_url) as store:
+        store._database.write(lambda c: c.execute(text("UPDATE alembic_version SET version_num = '0000'")))
+    assert_refused(database_url, "0000")
+
+
+def test_a_database_of_others_is_left_alone(database_url: str) -> None:
+    with database(database_url) as found:
+        found.write(lambda c: c.execute(text("CREATE TABLE pools (depth INTEGER)")))
+        assert_refused(database_url, "pools")
+        assert list(found.read(described)) == ["pools"]
+
+
+def assert_refused(url: str, message: str, code: str = INVALID_INPUT) -> ComputeError:
+    with pytest.raises(ComputeError, match=message) as caught, opened(url):
+        pass
+    assert caught.value.code == code
+    assert "Traceback" not in str(caught.value)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "pools.sqlite", "sqlite://", "sqlite:///", "sqlite:///:memory:", "mysql://root@localhost/x", "sqlite:///a\0b"],
+)
+def test_what_is_no_database_url_is_refused(url: str) -> None:
+    assert_refused(url, "sqlite:///")
+
+
+def test_a_postgresql_url_that_cannot_be_read_is_refused_without_its_password() -> None:
+    error = assert_refused("postgresql://me:s3cret%zz@host/db", "not a PostgreSQL URL")
+    assert "s3cret" not in repr(error) + repr(error.__cause__)
+
+
+def test_a_server_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
+    error = assert_refused(f"postgresql://me:s3cret@/db?host={tmp_path}", "not reachable", UNAVAILABLE)
+    assert error.retry_after_ms == 1000
+    assert "s3cret" not in str(error)
+
+
+def test_a_database_that_is_not_there_says_so(postgres_url: str) -> None:
+    error = assert_refused(postgres_url.replace("better_compute_test_", "no_such_"), "not reachable", UNAVAILABLE)
+    assert "does not exist" in str(error)
+
+
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("remember the milk\n" * 100)
+    assert_refused(f"sqlite:///{path}", "not a database")
+    assert path.read_text().startswith("remember the milk")
+
+
+def test_a_directory_is_no_database(tmp_path: Path) -> None:
+    assert_refused(f"sqlite:///{tmp_path}", "cannot be opened: Is a directory")
+
+
+def test_a_path_below_a_file_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert_refused(f"sqlite:///{tmp_path / 'file' / 'x.sqlite'}", "cannot be opened")
+
+
+def test_the_file_is_for_its_owner_alone_and_its_directory_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b%20c?d" / "state #1.sqlite"
+    with opened(f"sqlite:///{path}") as store:
+        populate(store)
+        files = list(path.parent.iterdir())
+        assert len(files) == 3, "the file, its log and its index"
+        assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+
+
+def test_a_relative_path_is_one_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with opened("sqlite:///here.sqlite") as store:
+        populate(store)
+    assert (tmp_path / "here.sqlite").exists()
+
+
+def test_an_opened_database_is_found_again(database_url: str) -> None:
+    with opened(database_url) as store:
+        first = store.view(lambda tx: tx.instance_id())
+    with opened(database_url) as store:
+        assert store.view(lambda tx: tx.instance_id()) == first

@@ -1,0 +1,111 @@
+"""What events tell, as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from better_compute.domain.events import Event, NodeJoined, NodeQuarantined, PoolArchived
+from better_compute.domain.state import PoolState
+from better_compute.wire.events import event_data
+from tests.builders import a_pool
+from tests.decisions import after, allowed, archive, create, offer, pool, set_quota, unoffer, update, using
+
+
+def told(state: PoolState, command: Any) -> dict[str, Any]:
+    """The data of the event that a command leads to; it is JSON as it is."""
+    event = allowed(state, command).event
+    assert event is not None
+    data = event_data(event)
+    assert json.loads(json.dumps(data)) == data
+    return data
+
+
+def test_a_created_pool_is_told_whole_with_its_owners_quota() -> None:
+    data = told(PoolState(), create(policy={"maxPending": "6h"}, owner_quota={"gpu": 5}))
+    assert data == {
+        "before": None,
+        "after": {
+            "siteId": "site_fra1",
+            "class": "metal-host",
+            "gpuModel": "H100",
+            "sharing": "exclusive",
+            "agent": "bcd",
+            "policy": {"maxPending": "6h"},
+            "idempotencyKey": "k",
+            "createdBy": "sa_fleet",
+            "createdAt": 1_700_000_000_000,
+            "version": 1,
+            "offersVersion": 1,
+            "ownerQuotaVersion": 1,
+            "ownerQuota": {"gpu": 5},
+        },
+    }
+
+
+def test_an_update_tells_the_pool_before_and_after() -> None:
+    data = told(pool(policy={"maxPending": "6h"}), update(policy={}, gpu_model="H200"))
+    assert (data["before"]["policy"], data["after"]["policy"]) == ({"maxPending": "6h"}, {})
+    assert (data["before"]["gpuModel"], data["after"]["gpuModel"]) == ("H100", "H200")
+    assert (data["before"]["version"], data["after"]["version"]) == (1, 2)
+
+
+def test_offers_and_quotas_are_told_before_and_after() -> None:
+    offered = after(create(), offer(quota={"gpu": 32}, priority=10))
+    first = {"quota": {"gpu": 32}, "priority": 10, "includeDescendants": False}
+    assert told(pool(), offer(quota={"gpu": 32}, priority=10)) == {"before": None, "after": first}
+    again = told(offered, offer(quota={"gpu": 8}, include_descendants=True))
+    assert again == {"before": first, "after": {"quota": {"gpu": 8}, "priority": 10, "includeDescendants": True}}
+    limited = told(offered, set_quota("acme", {"gpu": 4, "vcpu": 1}))
+    assert limited == {"before": {"quota": {"gpu": 32, "vcpu": 0}}, "after": {"quota": {"gpu": 4, "vcpu": 1}}}
+    gone = told(using(offered, "acme", "gpu", 3), unoffer())
+    assert gone == {"before": first, "after": None, "keptQuota": {"gpu": 3}}
+
+
+def test_an_archive_tells_who_lost_what() -> None:
+    state = after(create(), offer("globex", {"gpu": 1}), offer("acme", {"gpu": 2}))
+    data = told(state, archive())
+    assert data["unofferedTenants"] == ["acme", "globex"]
+    assert {tenant: terms["quota"] for tenant, terms in data["before"]["offers"].items()} == {
+        "acme": {"gpu": 2},
+        "globex": {"gpu": 1},
+    }
+    assert data["after"]["offers"] == {}
+    assert "archivedAt" not in data["before"]
+    assert data["after"]["archivedAt"] == 1_700_000_000_000
+    assert "reason" not in data
+
+
+def test_a_reason_and_an_account_are_told_where_there_are_any() -> None:
+    before = a_pool(provider_account_id="pa_north")
+    event = PoolArchived(
+        owner_id="root",
+        pool_id="pool_1",
+        before=before,
+        after=replace(before, archived_at=1, version=2),
+        unoffered={},
+        reason="tenant deleted",
+    )
+    assert event_data(event)["reason"] == "tenant deleted"
+    assert event_data(event)["before"]["providerAccountId"] == "pa_north"
+
+
+@pytest.mark.parametrize(
+    ("event", "after"),
+    [
+        (
+            NodeJoined(owner_id="root", pool_id="pool_1", node_id="node_1", gpu_model="H100", gpus=8),
+            {"nodeId": "node_1", "gpuModel": "H100", "gpus": 8},
+        ),
+        (
+            NodeQuarantined(owner_id="root", pool_id="pool_1", node_id="node_1", name="NVIDIA Q9"),
+            {"nodeId": "node_1", "name": "NVIDIA Q9"},
+        ),
+    ],
+    ids=["joined", "quarantined"],
+)
+def test_machines_are_told_by_id(event: Event, after: dict[str, Any]) -> None:
+    assert event_data(event) == {"before": None, "after": after}

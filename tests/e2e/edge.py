@@ -1,0 +1,101 @@
+"""The network's edge inside one process: a client of a real control plane whose requests a test may bend."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event
+from typing import IO, Any
+
+import httpx
+
+from better_compute.bootstrap import SYSTEM
+from better_compute.bootstrap.plane import opened
+from better_compute.client import Calls, Client, Retry
+from better_compute.http import Http, InProcess
+from fleetctl import apply as applying
+from fleetctl.desired.load import load
+from fleetctl.journal import Journal, Outcome
+from fleetctl.live import read
+from fleetctl.plan import Plan, make
+from tests.e2e.homes import Home
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, and how to have it answered by the control plane."""
+
+    operation: str
+    body: dict[str, Any]
+    headers: httpx.Headers
+    forward: Callable[[], httpx.Response]
+
+
+Bend = Callable[[Asked], httpx.Response]
+
+
+def refusal(status: int, code: str, message: str = "not now") -> httpx.Response:
+    return httpx.Response(status, json={"error": {"code": code, "message": message}})
+
+
+def bent(asked: Asked, **fields: Any) -> httpx.Response:
+    """The control plane's answer with other fields in it; one of `...` is left out."""
+    data = {**json.loads(asked.forward().content)["data"], **fields}
+    return httpx.Response(200, json={"data": {name: value for name, value in data.items() if value is not ...}})
+
+
+class _Edge(httpx.BaseTransport):
+    def __init__(self, inner: InProcess, bend: Bend) -> None:
+        self._inner, self._bend = inner, bend
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.read())
+        operation = request.url.path.removeprefix("/api/compute/")
+        return self._bend(Asked(operation, body, request.headers, lambda: self._inner.handle_request(request)))
+
+
+@contextmanager
+def edged(home: Home, bend: Bend, identity: str = "sa_fleet") -> Iterator[Client]:
+    """A client at the home's control plane. Waits between attempts take no time."""
+    with opened(str(home.database), SYSTEM) as plane:
+        http = Http("edge", token=identity, transport=_Edge(InProcess(plane.by_name()), bend))
+        yield Client(Calls(http, "root", Retry(lambda _: None, lambda: 0.0, SYSTEM.clock)))
+        http.close()
+
+
+def straight(asked: Asked) -> httpx.Response:
+    return asked.forward()
+
+
+def planned(home: Home) -> Plan:
+    """What an apply would do now."""
+    with home.hand("sa_fleet") as client:
+        return make(load(home.directory), read(client, "", "root"))
+
+
+def apply_over(
+    home: Home,
+    bend: Bend,
+    plan: Plan,
+    *,
+    parallelism: int = 4,
+    digest: str | None = None,
+    stop: Event | None = None,
+    progress: Callable[[Outcome], None] = lambda _: None,
+    journal: IO[bytes] | None = None,
+) -> tuple[Outcome, ...]:
+    """Apply a plan over a bent network; under another digest than its own when one is given."""
+    with edged(home, bend) as client, ThreadPoolExecutor(parallelism) as executor:
+        writer = applying.Writer(
+            client=client,
+            executor=executor,
+            parallelism=parallelism,
+            change={"fleet": plan.scope.fleet, "digest": digest or plan.digest},
+            journal=Journal(journal, lambda: 1, plan.digest),
+            progress=progress,
+            stop=stop or Event(),
+        )
+        return applying.run(plan, writer)

@@ -1,0 +1,256 @@
+"""The frozen exit codes, from real runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import click
+import pytest
+
+from better_compute.domain.problems import ComputeError, Problem, Source
+from fleetctl.cli import failure
+from fleetctl.errors import EXIT_STALE, Stop
+from fleetctl.files import FilesError
+from tests.fleetctl.cli.runs import ENTRY, Fleet
+
+TWO = ENTRY + "  - {idempotencyKey: fra1-b, offers: []}\n"
+
+
+class TestSuccess:
+    def test_a_plan_is_0_with_changes_and_without(self, fleet: Fleet) -> None:
+        assert fleet.on("plan").code == 0
+        assert fleet.on("apply", "--yes").code == 0
+        ran = fleet.on("plan")
+        assert ran.code == 0
+        assert "No changes. 1 pool, 1 offer as wished." in ran.out
+
+    def test_a_detailed_plan_is_2_with_changes_and_0_without(self, fleet: Fleet) -> None:
+        assert fleet.on("plan", "--detailed-exitcode").code == 2
+        assert fleet.on("apply", "--yes").code == 0
+        assert fleet.on("plan", "--detailed-exitcode").code == 0
+
+    def test_drift_is_2_when_there_is_some(self, fleet: Fleet) -> None:
+        fleet.on("apply", "--yes")
+        assert fleet.on("drift").code == 0
+        fleet.write(TWO)
+        ran = fleet.on("drift")
+        assert ran.code == 2
+        assert "Drift: 1 pending." in ran.out
+
+    def test_others_pools_alone_are_no_drift(self, fleet: Fleet) -> None:
+        fleet.write(TWO)
+        fleet.on("apply", "--yes")
+        fleet.write(root=ROOT_WITHOUT_PREFIX)
+        assert fleet.on("drift").code == 0
+
+    def test_valid_files_are_0(self, fleet: Fleet) -> None:
+        assert (ran := fleet.on("validate")).code == 0
+        assert ran.out == "Valid: 1 pool, 1 offer.\n"
+
+
+ROOT_WITHOUT_PREFIX = """\
+apiVersion: fleet/v1
+fleet: demo
+tenantId: root
+caller: sa_fleet
+server: {embedded: .fleet/plane.db, world: world.yaml}
+defaults: {pool: {siteId: site_fra1, class: metal-host, gpuModel: H100}}
+pools:
+"""
+
+
+class TestErrors:
+    def test_a_file_that_cannot_be_read_is_1_with_its_place(self, fleet: Fleet) -> None:
+        fleet.write("  - {idempotencyKey: fra1-a, idempotencyKey: fra1-b}\n")
+        for command in ("validate", "plan", "drift", "apply"):
+            ran = fleet.on(command, *(["--yes"] if command == "apply" else []))
+            assert (ran.code, ran.out) == (1, "")
+            assert ran.err.startswith("fleet.yaml:9:")
+            assert "Traceback" not in ran.err
+
+    def test_a_directory_that_is_not_there_is_1(self, fleet: Fleet) -> None:
+        ran = fleet("plan", str(fleet.directory / "none"))
+        assert (ran.code, ran.out) == (1, "")
+        assert "none" in ran.err
+
+    def test_a_refusal_is_1_and_an_answer_that_repeats_the_token_is_not_repeated(
+        self, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FLEETCTL_TOKEN", "t0ken-example")
+        with refusing() as url:
+            ran = fleet.on("plan", "--server", url)
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.startswith("UNAUTHENTICATED: ")
+        assert "t0ken-example" not in ran.err
+
+    def test_a_rule_broken_by_the_files_is_1_in_validate_and_3_in_plan(self, fleet: Fleet) -> None:
+        fleet.write("  - {idempotencyKey: fra1-a, class: metal, offers: []}\n")
+        ran = fleet.on("validate")
+        assert ran.code == 1
+        assert "fleet.yaml:9:" in ran.out
+        assert "Not valid: 1 error." in ran.out
+        assert fleet.on("plan").code == 3
+
+    def test_what_cannot_be_written_is_1_and_named(self, fleet: Fleet) -> None:
+        path = fleet.directory / "no" / "plan.json"
+        ran = fleet.on("plan", "--out", str(path))
+        assert ran.code == 1
+        assert ran.err.startswith("STOPPED: No such file or directory: ")
+
+
+@contextmanager
+def refusing() -> Iterator[str]:
+    """The URL of a server that knows nobody, and says so with what it was sent."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            error = {"code": "UNAUTHENTICATED", "message": f"unknown: {self.headers['Authorization']}"}
+            self.send_response(401)
+            self.end_headers()
+            self.wfile.write(json.dumps({"error": error}).encode())
+
+        def log_message(self, *_: object) -> None:
+            """A test's server keeps silent."""
+
+    server = HTTPServer(("127.0.0.1", 0), Answer)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class TestBlocked:
+    def test_a_guard_blocks_plan_and_apply_and_writes_nothing(self, fleet: Fleet) -> None:
+        fleet.write(TWO)
+        fleet.on("apply", "--yes")
+        fleet.write("".join(f"  - {{idempotencyKey: fra1-{k}, archived: true}}\n" for k in "ab"))
+        assert fleet.on("plan").code == 3
+        ran = fleet.on("apply", "--yes")
+        assert ran.code == 3
+        assert "Blocked: 1 error." in ran.out
+        assert fleet.on("apply", "--yes", "--allow", "archives=2", "--reason", "site closes").code == 0
+
+
+class TestMismatch:
+    def test_an_environment_against_the_pins_is_4(self, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("FLEETCTL_TENANT", "acme")
+        ran = fleet.on("plan")
+        assert (ran.code, ran.out) == (4, "")
+        assert ran.err.startswith("MISMATCH: ")
+        assert "FLEETCTL_TENANT is acme, and the files say root" in ran.err
+
+    def test_an_altered_plan_is_4(self, fleet: Fleet) -> None:
+        path = fleet.directory / "plan.json"
+        fleet.on("plan", "--out", str(path))
+        path.write_bytes(path.read_bytes().replace(b'"gpu": 8', b'"gpu": 80'))
+        ran = fleet.on("apply", "--plan", str(path))
+        assert (ran.code, ran.out) == (4, "")
+        assert "the plan does not match its digest" in ran.err
+        assert "Hint: make a new plan" in ran.err
+
+    def test_a_stale_plan_and_another_digest_are_4(self, fleet: Fleet) -> None:
+        path = fleet.directory / "plan.json"
+        fleet.on("plan", "--out", str(path))
+        fleet.write(TWO)
+        assert fleet.on("apply", "--plan", str(path)).code == 4
+        assert fleet.on("apply", "--expect", "0" * 64).code == 4
+
+    def test_the_approved_plan_runs_and_runs_again(self, fleet: Fleet) -> None:
+        path = fleet.directory / "plan.json"
+        digest = json.loads(fleet.on("plan", "--format", "json", "--out", str(path)).out)["digest"]
+        ran = fleet.on("apply", "--plan", str(path), "--expect", digest)
+        assert ran.code == 0
+        assert "Applied: 2 operations done." in ran.out
+        assert fleet.on("apply", "--plan", str(path)).code == 0
+
+
+class TestUsage:
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["apply"], "without a terminal"),
+            (["plan", "--allow", "archives=1"], "--allow needs --reason"),
+            (["plan", "--allow", "archive=1", "--reason", "x"], 'did you mean "archives"?'),
+            (["plan", "--allow", "archives", "--reason", "x"], "such as archives=3"),
+            (["plan", "--allow", "archives=-1", "--reason", "x"], "such as archives=3"),
+            (["plan", "--allow", "archives=\u0663", "--reason", "x"], "such as archives=3"),
+            (["plan", "--allow", "archives=1", "--allow", "archives=2", "--reason", "x"], "given twice"),
+            (["plan", "--reason", "x" * 201], "201 characters"),
+            (["plan", "--reason", " "], "blank"),
+            (["plan", "--format", "yaml"], "'yaml'"),
+            (["plan", "--timeout", "0"], "0"),
+            (["plan", "--expires", "soon"], "--expires takes a duration"),
+            (["apply", "--yes", "--parallelism", "65"], "65"),
+            (["plan", "more", "paths"], "unexpected extra argument"),
+        ],
+        ids=lambda it: " ".join(it) if isinstance(it, list) else "",
+    )
+    def test_is_64_and_says_what_is_allowed(self, arguments: Sequence[str], said: str, fleet: Fleet) -> None:
+        command, *rest = arguments
+        ran = fleet.on(command, *rest)
+        assert (ran.code, ran.out) == (64, "")
+        assert ran.err.startswith("USAGE: ")
+        assert said in ran.err
+        assert not (fleet.directory / ".fleet").exists()
+
+
+class TestFailure:
+    def test_every_problem_of_files_is_told_with_its_place(self, capsys: pytest.CaptureFixture[str]) -> None:
+        problems = [Problem("INVALID_INPUT", "r", m, hint="h", source=Source("a.yaml", 1, 2)) for m in ("one", "two")]
+        assert failure.tell(FilesError(problems)) == 1
+        assert capsys.readouterr().err == ("a.yaml:1:2: one [r]\n  Hint: h\na.yaml:1:2: two [r]\n  Hint: h\n")
+
+    @pytest.mark.parametrize(
+        ("error", "code"),
+        [
+            (Stop(EXIT_STALE, "stale"), 4),
+            (ComputeError(Problem("UNAUTHENTICATED", "", "who?")), 1),
+            (click.UsageError("no"), 64),
+            (KeyboardInterrupt(), 130),
+            (BrokenPipeError(), 1),
+            (OSError(28, "No space left on device"), 1),
+            (ZeroDivisionError("oops"), 1),
+        ],
+        ids=lambda it: type(it).__name__,
+    )
+    def test_each_error_has_its_code(self, error: BaseException, code: int) -> None:
+        assert failure.exit_code(error) == code
+
+    def test_the_unexpected_is_one_calm_line(self, capsys: pytest.CaptureFixture[str]) -> None:
+        failure.tell(ZeroDivisionError("o\nops"))
+        assert capsys.readouterr().err.splitlines() == [
+            "INTERNAL_ERROR: this should not have happened (ZeroDivisionError: o\\nops)",
+            "Hint: FLEETCTL_DEBUG=1 shows where; please report it with that",
+        ]
+
+    def test_a_traceback_is_for_those_who_ask(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FLEETCTL_DEBUG", "1")
+        failure.tell(ZeroDivisionError("oops"))
+        assert "ZeroDivisionError: oops" in capsys.readouterr().err.splitlines()[0]
+
+    def test_a_server_that_asks_for_patience_is_quoted(self, capsys: pytest.CaptureFixture[str]) -> None:
+        failure.tell(ComputeError(Problem("RATE_LIMITED", "", "slow down"), retry_after_ms=5000))
+        assert capsys.readouterr().err == "RATE_LIMITED: slow down\nHint: ask again in 5 s\n"
+
+    def test_a_hostile_answer_stays_on_its_line(self, capsys: pytest.CaptureFixture[str]) -> None:
+        failure.tell(Stop(EXIT_STALE, "a\nb", ["c\x1b[2K"], "d\re"))
+        assert capsys.readouterr().err == "MISMATCH: a\\nb\n  c\\x1b[2K\nHint: d\\re\n"
+
+
+def test_a_plan_file_is_for_its_owner_alone(fleet: Fleet, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    ran = fleet.on("plan", "--out", str(path))
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert ran.err == f"The plan is in {path}\n"

@@ -1,0 +1,104 @@
+"""Help is quick, whole, and promises only what is there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from fleetctl import __version__
+from fleetctl.cli.group import COMMANDS, fleetctl
+from tests.fleetctl.cli.runs import Fleet, process
+
+HEAVY = {"pydantic", "httpx", "deepdiff", "sqlalchemy", "msgspec", "jsonschema", "alembic", "ruamel.yaml"}
+IMPORTED = """\
+import sys
+sys.argv = ["fleetctl", *sys.argv[1:]]
+from fleetctl.entry import main
+sys.stdout = open("/dev/null", "w")
+main()
+sys.stdout = sys.__stdout__
+print("\\n".join(sys.modules))
+"""
+
+
+def imported(*arguments: str) -> set[str]:
+    """The modules that a run leaves imported."""
+    ran = subprocess.run([sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, check=True)
+    return set(ran.stdout.split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["plan", "--help"], ["apply", "--help"], ["schema", "--help"]])
+def test_it_imports_nothing_heavy(arguments: list[str]) -> None:
+    modules = imported(*arguments)
+    assert "click" in modules
+    assert not modules & HEAVY
+    assert not {name for name in modules if name.startswith("better_compute") and name.count(".") > 2}
+
+
+def test_the_version_imports_not_even_click() -> None:
+    modules = imported("--version")
+    assert "fleetctl" in modules
+    assert "click" not in modules
+    assert "importlib.metadata" not in modules
+
+
+def test_what_is_heavy_would_be_seen() -> None:
+    assert imported("schema") & HEAVY
+
+
+def test_the_version_is_the_same_with_another_flag() -> None:
+    assert process(["--version"]).out == f"fleetctl {__version__}\n"
+    assert process(["--version", "--version"]).out == f"fleetctl {__version__}\n"
+
+
+def test_every_command_is_listed_with_what_it_does(fleet: Fleet) -> None:
+    ran = fleet("--help")
+    assert ran.code == 0
+    assert all(f"  {name}" in ran.out and says in ran.out for name, says in COMMANDS.items())
+    assert "_FLEETCTL_COMPLETE=bash_source" in ran.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_an_example_that_its_own_flags_allow(name: str, fleet: Fleet) -> None:
+    ran = fleet(name, "--help")
+    assert ran.code == 0
+    command = fleetctl.get_command(click.Context(fleetctl), name)
+    assert command is not None
+    assert command.name == name
+    flags = {flag for parameter in command.params for flag in parameter.opts if flag.startswith("--")}
+    examples = [line.split() for line in ran.out.partition("Examples:")[2].splitlines() if line.strip()]
+    assert examples
+    assert all(words[:2] == ["fleetctl", name] for words in examples)
+    assert all({word for word in words if word.startswith("--")} <= flags for words in examples)
+
+
+@pytest.mark.parametrize("name", ["init", "fmt", "show", "diff", "snapshot", "export", "explain", "graph", "test"])
+def test_what_is_not_built_is_unknown(name: str, fleet: Fleet) -> None:
+    assert name not in COMMANDS
+    ran = fleet(name)
+    assert (ran.code, ran.out) == (64, "")
+    assert ran.err.startswith(f"USAGE: No such command '{name}'.")
+
+
+@pytest.mark.parametrize("flag", ["--base", "--prune", "--only", "--with", "--snapshot", "--undo"])
+def test_a_flag_that_is_not_built_is_unknown(flag: str, fleet: Fleet) -> None:
+    assert fleet.on("plan", flag).code == 64
+
+
+def test_a_slip_is_met_with_the_nearest_word(fleet: Fleet) -> None:
+    assert "Did you mean 'plan'?" in fleet("plna").err
+    assert "--verbose" in fleet.on("plan", "--verbos").err
+
+
+def test_without_arguments_it_helps_and_fails(fleet: Fleet) -> None:
+    ran = fleet()
+    assert (ran.code, ran.out) == (64, "")
+    assert "Commands:" in ran.err
+
+
+def test_the_shell_can_complete_commands() -> None:
+    ran = process([], {"_FLEETCTL_COMPLETE": "bash_complete", "COMP_WORDS": "fleetctl pl", "COMP_CWORD": "1"})
+    assert ran.out == "plain,plan\n"

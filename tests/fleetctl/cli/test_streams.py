@@ -1,0 +1,203 @@
+"""Results on stdout, all else on stderr, in whatever encoding, to readers that stay or go."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from fleetctl.report import schemas
+from tests.fleetctl.cli.runs import COMMAND, ENTRY, Fleet, process
+
+POLISH = "  - {idempotencyKey: fra1-a, policy: {note: zażółć, word: gęś}, offers: []}\n"
+NAMES = {"plan": "plan.v1", "drift": "drift.v1", "validate": "validation.v1", "whoami": "whoami.v1"}
+
+
+class TestEncodings:
+    @pytest.mark.parametrize(
+        "environ", [{"PYTHONIOENCODING": "cp1252"}, {"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii:strict"}], ids=str
+    )
+    def test_what_a_stream_cannot_print_is_escaped(self, environ: dict[str, str], fleet: Fleet) -> None:
+        fleet.write(POLISH)
+        ran = process(["apply", str(fleet.directory), "--yes"], environ)
+        assert ran.code == 0, ran.err
+        assert "Applied: 1 operation done." in ran.out
+        assert ("za\\u017c" in ran.out) == ("PYTHONIOENCODING" in environ)
+        assert "[1/1] done    create fra1-a" in ran.err
+
+    def test_files_are_utf_8_whatever_the_locale(self, fleet: Fleet) -> None:
+        fleet.write(POLISH)
+        ran = process(["plan", str(fleet.directory), "--format", "json"], {"LC_ALL": "C", "PYTHONUTF8": "0"})
+        (operation,) = json.loads(ran.out)["operations"]
+        assert operation["after"]["policy"]["note"] == "zażółć"
+
+
+class TestJson:
+    @pytest.mark.parametrize("command", NAMES)
+    def test_is_the_report_and_nothing_else(self, command: str, fleet: Fleet) -> None:
+        ran = fleet.on(command, "--format", "json")
+        schema = schemas.schema(NAMES[command])
+        assert list(Draft202012Validator(schema).iter_errors(json.loads(ran.out))) == []
+        assert ran.err == ""
+
+    def test_of_an_apply_is_its_report_and_the_plan_stands_beside_it(self, fleet: Fleet) -> None:
+        kept = fleet.directory / "report.json"
+        ran = fleet.on("apply", "--yes", "--format", "json", "--report", str(kept))
+        assert [outcome["n"] for outcome in json.loads(ran.out)["done"]] == [1, 2]
+        assert kept.read_text() == ran.out
+        assert "Plan of fleet demo" in ran.err
+        assert "[2/2] done    offer fra1-a to acme" in ran.err
+
+    def test_of_an_id_adds_what_it_derives_from(self, fleet: Fleet) -> None:
+        with_flags = ("id", "pool-fra1-h100", "--tenant", "root", "--caller", "sa_fleet")
+        assert fleet(*with_flags).out == "pool_41ajr0h7xph5z9bavercrty41f\n"
+        derived = json.loads(fleet(*with_flags, "--format", "json").out)
+        assert derived["derivedFrom"]["caller"] == "sa_fleet"
+        assert list(Draft202012Validator(schemas.schema("id.v1")).iter_errors(derived)) == []
+        assert fleet("id", "pool-fra1-h100", "--fleet", str(fleet.directory)).out == fleet(*with_flags).out
+
+
+class TestSchema:
+    def test_every_file_is_printed_as_it_is(self, fleet: Fleet) -> None:
+        directory = Path(__file__).parents[3] / "schemas"
+        names = fleet("schema").out.split()
+        here = {str(path.relative_to(directory))[:-5] for path in directory.rglob("*.json")} - {"openapi"}
+        assert set(names) == here
+        for name in names:
+            assert fleet("schema", name).out == (directory / f"{name}.json").read_text()
+
+    def test_an_unknown_name_is_met_with_the_nearest(self, fleet: Fleet) -> None:
+        ran = fleet("schema", "plan.v2")
+        assert ran.code == 64
+        assert 'did you mean "plan.v1"?' in ran.err
+
+
+class TestPipes:
+    def test_a_reader_that_went_away_is_an_error_without_words(self, fleet: Fleet) -> None:
+        code, err = into_a_broken_pipe("plan", str(fleet.directory))
+        assert (code, err) == (1, "")
+
+    def test_what_an_apply_did_is_told_by_its_code_all_the_same(self, fleet: Fleet) -> None:
+        code, err = into_a_broken_pipe("apply", str(fleet.directory), "--yes", "--format", "json")
+        assert code == 0
+        assert "Traceback" not in err
+        assert "No changes" in fleet.on("plan").out
+
+    def test_progress_that_nobody_reads_does_not_stop_an_apply(self, fleet: Fleet) -> None:
+        with closed_pipe() as pipe:
+            arguments = [*COMMAND, "apply", str(fleet.directory), "--yes"]
+            ran = subprocess.run(arguments, stderr=pipe, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
+        assert ran.returncode == 0
+        assert b"Applied: 2 operations done." in ran.stdout
+
+
+@contextmanager
+def closed_pipe() -> Iterator[int]:
+    """The writing end of a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    yield writer
+    os.close(writer)
+
+
+def into_a_broken_pipe(*arguments: str) -> tuple[int, str]:
+    with closed_pipe() as pipe:
+        ran = subprocess.run(
+            [*COMMAND, *arguments],
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            check=False,
+        )
+    return ran.returncode, ran.stderr
+
+
+class Terminal:
+    """The command on a terminal of its own."""
+
+    def __init__(self, arguments: list[str], **environ: str) -> None:
+        self._ours, theirs = pty.openpty()
+        streams: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+        env = {**os.environ, "TERM": "xterm", **environ}
+        self.process = subprocess.Popen([*COMMAND, *arguments], env=env, start_new_session=True, **streams)
+        os.close(theirs)
+        self.shown = ""
+
+    def until(self, text: str) -> None:
+        while text not in self.shown:
+            self._read()
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def end(self) -> int:
+        code = self.process.wait(timeout=60)
+        try:
+            while True:
+                self._read()
+        except OSError:  # the other end is closed
+            os.close(self._ours)
+        return code
+
+    def _read(self) -> None:
+        data = os.read(self._ours, 65536).decode()
+        if not data:
+            raise OSError("the terminal ended")
+        self.shown += data
+
+
+ASKS = 'Type "yes" to apply this plan: '
+
+
+class TestTerminal:
+    def test_an_apply_shows_asks_and_runs(self, fleet: Fleet) -> None:
+        terminal = Terminal(["apply", str(fleet.directory)])
+        terminal.until(ASKS)
+        assert "\x1b[32m+ create" in terminal.shown
+        terminal.type("yes\n")
+        assert terminal.end() == 0
+        assert "Applied: 2 operations done." in terminal.shown
+
+    @pytest.mark.parametrize("answer", ["y\n", "\x04"])
+    def test_another_answer_writes_nothing(self, answer: str, fleet: Fleet) -> None:
+        terminal = Terminal(["apply", str(fleet.directory)])
+        terminal.until(ASKS)
+        terminal.type(answer)
+        assert terminal.end() == 1
+        assert "not approved: nothing was written" in terminal.shown
+        assert fleet.on("plan", "--detailed-exitcode").code == 2
+
+    @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_a_signal_while_it_asks_ends_it_quietly(self, number: signal.Signals, code: int, fleet: Fleet) -> None:
+        terminal = Terminal(["apply", str(fleet.directory)])
+        terminal.until(ASKS)
+        time.sleep(0.2)
+        terminal.process.send_signal(number)
+        assert terminal.end() == code
+        assert "Traceback" not in terminal.shown
+        assert fleet.on("plan", "--detailed-exitcode").code == 2
+
+    def test_no_color_is_heeded(self, fleet: Fleet) -> None:
+        terminal = Terminal(["plan", str(fleet.directory)], NO_COLOR="1")
+        assert terminal.end() == 0
+        assert "+ create" in terminal.shown
+        assert "\x1b" not in terminal.shown
+
+
+def test_results_are_on_stdout_and_a_file_is_never_coloured(fleet: Fleet) -> None:
+    fleet.write(ENTRY)
+    ran = fleet.on("plan")
+    assert ran.out.startswith("Plan of fleet demo\n")
+    assert "\x1b" not in ran.out
+    assert ran.err == ""

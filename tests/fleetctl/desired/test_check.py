@@ -1,0 +1,190 @@
+"""The rules on desired state, offline: what they say, and where it stands in the files."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from better_compute.domain.problems import Problem
+from tests.fleets import Fleet, fleets
+from tests.reading import HEAD, judged, said
+
+
+def pool(fields: str = "", offers: str = "") -> str:
+    """A pool in block style, with more fields; one line each."""
+    entry = "pools:\n  - idempotencyKey: fra1-a\n    siteId: s\n"
+    lines = [line for line in fields.splitlines() if line]
+    given = {line.split(":")[0] for line in lines}
+    usual = [f"{name}: {value}" for name, value in (("class", "metal-host"), ("gpuModel", "H100")) if name not in given]
+    return (
+        HEAD + entry + "".join(f"    {line}\n" for line in usual + lines) + (f"    offers:\n{offers}" if offers else "")
+    )
+
+
+def offer(tenant: str, quota: str = "{gpu: 8}", more: str = "") -> str:
+    return f"      - {{toTenantId: {tenant}, quota: {quota}{more}}}\n"
+
+
+def only(text: str) -> tuple[str, str, str]:
+    """Severity, rule and path of the one problem there is; its source is the line that holds its last word."""
+    (problem,) = found = judged(text)
+    assert problem.source, said(found)
+    word = problem.path.split(".")[-1].split("[")[0]
+    line = text.splitlines()[problem.source.line - 1]
+    assert word in line or "fra1-a" in line, said(found)
+    return problem.severity, problem.rule, problem.path
+
+
+def test_a_sound_fleet_has_no_problem() -> None:
+    assert judged(pool("policy: {maxPending: 6h}", offer("acme") + offer("globex"))) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule", "path"),
+    [
+        ("class: Metal-Host", "pool.class", "class"),
+        ("gpuModel: h100", "pool.model", "gpuModel"),
+        ("sharing: MIG", "pool.sharing", "sharing"),
+        ("agent: BCD", "pool.agent", "agent"),
+        ("providerAccountId: pa_north", "pool.provider", "providerAccountId"),
+        ("ownerQuota: {gpu: 1, gpus: 2}", "quota.value", "ownerQuota.gpus"),
+    ],
+)
+def test_what_a_pool_says_against_a_rule_is_found_where_it_stands(fields: str, rule: str, path: str) -> None:
+    assert only(pool(fields)) == ("error", rule, f"pools[fra1-a].{path}")
+
+
+def test_a_provider_pool_says_its_agent_outright() -> None:
+    assert only(pool("class: provider\nproviderAccountId: pa")) == ("error", "pool.provider", "pools[fra1-a].agent")
+    assert judged(pool("class: provider\nproviderAccountId: pa\nagent: none")) == []
+
+
+def test_a_value_inside_a_policy_is_found_where_it_stands() -> None:
+    text = pool("policy:\n  acceptance:\n    - {kind: diag.nvml}\n    - {kind: 3}\n  hugepages: {1Gi: -1}")
+    problems = judged(text)
+    assert [(p.path, str(p.source)) for p in problems] == [
+        ("pools[fra1-a].policy.acceptance[1].kind", "0.yaml:12:18"),
+        ("pools[fra1-a].policy.hugepages.1Gi", "0.yaml:13:24"),
+    ], said(problems)
+
+
+def test_what_is_missing_is_found_where_its_parent_stands() -> None:
+    problems = judged(pool("sharing: timeslice\nownerQuota: {gpu.slot: 8}\npolicy: {gpu: {driver: {}}}"))
+    assert [(p.severity, p.path, str(p.source)) for p in problems] == [
+        ("error", "pools[fra1-a].policy.gpu.slots", "0.yaml:11:19")
+    ], said(problems)
+
+
+@pytest.mark.parametrize(
+    ("quota", "path"), [("{gpu: 8, gpu.mgi: 1}", "quota.gpu.mgi"), ("{gpu: 8, VCPU: 1}", "quota.VCPU")]
+)
+def test_a_misspelt_resource_of_an_offer_is_found_at_its_row(quota: str, path: str) -> None:
+    text = pool(offers=offer("acme", quota))
+    (problem,) = judged(text)
+    assert (problem.rule, problem.path) == ("quota.value", f"pools[fra1-a].offers[acme].{path}")
+    assert problem.source
+    assert problem.source.column == text.splitlines()[problem.source.line - 1].index("1}") + 1
+
+
+def test_an_offer_of_a_list_is_named_by_its_pool_and_found_in_its_list() -> None:
+    (problem,) = judged(pool(), "offers: [{pool: fra1-a, toTenantId: acme, quota: {gpu.mig: 1, gpu: 1}}]")
+    assert (problem.severity, problem.path) == ("warning", "pools[fra1-a].offers[acme].quota.gpu.mig")
+    assert str(problem.source) == "1.yaml:1:60"
+
+
+# Offering rules
+
+
+def test_a_pool_that_does_not_isolate_is_offered_to_nobody() -> None:
+    fields = "sharing: timeslice\nownerQuota: {gpu.slot: 8}\npolicy: {gpu: {slots: 4}}"
+    quota = "{gpu.slot: 8}"
+    problems = judged(pool(fields, offer("acme", quota) + offer("globex", quota)))
+    assert [(p.code, p.rule, p.path) for p in problems] == [
+        ("INVALID_STATE", "offer.sharing", "pools[fra1-a].offers[acme].toTenantId"),
+        ("INVALID_STATE", "offer.sharing", "pools[fra1-a].offers[globex].toTenantId"),
+    ]
+
+
+def test_a_single_tenant_pool_is_offered_once_and_without_descendants() -> None:
+    policy = "policy: {singleTenant: true}"
+    twice = judged(pool(policy, offer("globex") + offer("acme")))
+    assert [(p.rule, p.path) for p in twice] == [("offer.single", "pools[fra1-a].offers[globex].toTenantId")]
+    wide = judged(pool(policy, offer("acme", more=", includeDescendants: true")))
+    assert [(p.rule, p.path) for p in wide] == [("offer.single", "pools[fra1-a].offers[acme].includeDescendants")]
+    assert judged(pool(policy, offer("acme"))) == []
+
+
+def test_offering_rules_are_judged_although_the_pool_itself_is_refused() -> None:
+    broken = "class: metal\ngpuModel: h100\nsharing: mps\nownerQuota: {gpu: 0}"
+    rules = {p.rule for p in judged(pool(broken, offer("acme", "{gpu.slot: 1}"))) if p.severity == "error"}
+    assert {"pool.class", "pool.model", "offer.sharing"} <= rules
+    single = judged(pool("class: metal\npolicy: {singleTenant: true}", offer("acme") + offer("globex")))
+    assert [p.rule for p in single] == ["pool.class", "offer.single"]
+    assert [p.rule for p in judged(pool("sharing: solo", offer("acme")))] == ["pool.sharing"]
+
+
+def test_every_problem_of_an_offer_is_found() -> None:
+    text = pool("policy: {singleTenant: true}", offer("acme", "{gpu: 1, gpus: 1}", ", includeDescendants: true"))
+    assert sorted(p.path.rsplit(".", 1)[-1] for p in judged(text)) == ["gpus", "includeDescendants"]
+
+
+# What is not said
+
+
+def test_what_only_a_server_knows_is_not_reported() -> None:
+    assert judged(pool("policy: {joinAttestors: [tpm]}", offer("nobody"))) == []
+
+
+def test_nothing_is_said_twice() -> None:
+    anchored = "pools: [&a {idempotencyKey: fra1-a, siteId: s, class: metal, gpuModel: H100}]\nx-a: *a"
+    assert len(judged(HEAD + anchored)) == 1
+
+
+def test_pools_of_one_shape_each_have_their_own_problems() -> None:
+    entries = "".join(f"  - {{idempotencyKey: fra1-{n}, siteId: s, class: metal, gpuModel: H100}}\n" for n in range(3))
+    problems = judged(HEAD + "pools:\n" + entries)
+    assert sorted(p.path for p in problems) == [f"pools[fra1-{n}].class" for n in range(3)]
+    assert sorted(p.source.line for p in problems if p.source) == [5, 6, 7]
+
+
+def test_a_tombstone_that_holds_its_key_alone_is_not_judged() -> None:
+    assert judged(HEAD + "pools: [{idempotencyKey: fra1-a, archived: true}]") == []
+
+
+def errors(problems: list[Problem]) -> list[Problem]:
+    return [p for p in problems if p.severity == "error"]
+
+
+@given(fleets())
+def test_generated_fleets_break_no_rule(fleet: Fleet) -> None:
+    problems = judged("\n---\n".join(json.dumps(document) for document in fleet.documents()))
+    assert errors(problems) == [], said(problems)
+
+
+@pytest.mark.parametrize(
+    "difference",
+    [
+        {"class": "metal"},
+        {"gpuModel": "h100"},
+        {"sharing": "mig"},
+        {"agent": "all"},
+        {"providerAccountId": "pa_north"},
+        {"policy": {"maxPending": 6}},
+        {"ownerQuota": {"gpus": 1}},
+        {"ownerQuota": {"vcpu": 1}},
+        {"offers": [{"toTenantId": "acme", "quota": {"vcpu": 8}}]},
+        {"offers": [{"toTenantId": "acme", "quota": {"gpu": 8}, "includeDescendants": True}]},
+        {"offers": [{"toTenantId": tenant, "quota": {"gpu": 8}} for tenant in ("acme", "globex")]},
+    ],
+    ids=json.dumps,
+)
+def test_a_sound_twin_does_not_hide_a_problem(difference: dict[str, Any]) -> None:
+    """Pools of one shape are judged once; the shape tells apart all that a rule looks at."""
+    sound: dict[str, Any] = {"siteId": "s", "class": "metal-host", "gpuModel": "H100", "policy": {"singleTenant": True}}
+    sound["offers"] = [{"toTenantId": "acme", "quota": {"gpu": 8}}]
+    root = {"apiVersion": "fleet/v1", "tenantId": "root", "caller": "sa_fleet"}
+    pools = [{"idempotencyKey": f"fra1-{n}", **sound} for n in range(20)]
+    pools[10] |= difference
+    problems = judged(json.dumps({**root, "pools": pools}))
+    assert {problem.path.split(".")[0] for problem in problems} == {"pools[fra1-10]"}, said(problems)

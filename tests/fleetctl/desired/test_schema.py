@@ -1,0 +1,155 @@
+"""The JSON Schema for editors: in step with the models, and of one mind with what `validate` says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from jsonschema import Draft202012Validator
+
+from fleetctl.desired.check import check
+from fleetctl.desired.load import assemble
+from fleetctl.desired.schema import render, schema
+from fleetctl.files import FilesError
+from tests.fleets import Fleet, fleets
+from tests.reading import documents
+
+ROOT = Path(__file__).parents[3]
+VALIDATOR = Draft202012Validator(schema())
+
+POOL = {"idempotencyKey": "fra1-a", "siteId": "site_fra1", "class": "metal-host", "gpuModel": "H100"}
+OFFER = {"toTenantId": "acme", "quota": {"gpu": 8}}
+HEAD = {"apiVersion": "fleet/v1", "tenantId": "root", "caller": "sa_fleet"}
+KEEP = HEAD | {"pools": [POOL]}
+ABSENT = object()
+
+
+def pool(**fields: Any) -> dict[str, Any]:
+    entry = {name: value for name, value in (POOL | fields).items() if value is not ABSENT}
+    return HEAD | {"pools": [entry]}
+
+
+def offer(**fields: Any) -> dict[str, Any]:
+    return pool(offers=[{name: value for name, value in (OFFER | fields).items() if value is not ABSENT}])
+
+
+def validates(document: dict[str, Any]) -> bool:
+    """Whether `validate` would let the document pass."""
+    try:
+        return all(p.severity != "error" for p in check(assemble(documents(json.dumps(document)), Path("fleet"))))
+    except FilesError:
+        return False
+
+
+def test_the_file_is_what_the_models_make() -> None:
+    assert (ROOT / "schemas" / "fleet.v1.json").read_text() == render(), "run python -m fleetctl.desired.schema"
+
+
+def test_it_is_a_schema() -> None:
+    Draft202012Validator.check_schema(schema())
+
+
+def test_every_field_is_described() -> None:
+    records = [schema(), *schema()["$defs"].values()]
+    silent = [
+        (record.get("title", record["description"]), name)
+        for record in records
+        for name, field in record["properties"].items()
+        if not field.get("description")
+    ]
+    assert silent == []
+
+
+GOOD = [
+    KEEP,
+    KEEP | {"x-anchors": [1, {"a": None}], "x-": 3},
+    KEEP | {"fleet": "platform", "keyPrefix": "fra1-", "exclude": ["notes/*.yaml"], "allowEmpty": False},
+    KEEP | {"server": "https://compute.example.com:8443/api"},
+    KEEP | {"server": "http://[::1]:80"},
+    KEEP | {"server": {"embedded": ".fleet/c.db", "world": "world.yaml"}},
+    KEEP | {"defaults": {"pool": {"class": "vps-host", "sharing": "mig"}, "offer": {"priority": -3}}},
+    HEAD | {"pools": [], "allowEmpty": True},
+    HEAD | {"pools": [{"idempotencyKey": "fra1-a", "archived": True}, {"id": "pool_x", "archived": True}]},
+    KEEP | {"offers": [{"pool": "fra1-a", **OFFER}]},
+    pool(id="pool_x", idempotencyKey=ABSENT),
+    pool(policy={"maxPending": "6h", "anything": {"at": [None, 1.5]}}, ownerQuota={"gpu": 2147483647}),
+    pool(**{"class": "provider", "agent": "none", "providerAccountId": "pa_north"}),
+    pool(offers="unmanaged"),
+    pool(offers=[]),
+    offer(quota={"gpu": 0, "vcpu": 1, "licences": 3}, priority=-1000, includeDescendants=True),
+]
+BAD = [
+    KEEP | {"apiVersion": "fleet/v2"},
+    KEEP | {"tenantId": ""},
+    KEEP | {"tenantId": None},
+    KEEP | {"keyPrefix": "fr"},
+    KEEP | {"tenant": "root"},
+    KEEP | {"server": "compute.example.com"},
+    KEEP | {"server": {"world": "w"}},
+    KEEP | {"server": 3},
+    KEEP | {"defaults": {"pool": {"archived": True}}},
+    KEEP | {"defaults": {"offer": {"toTenantId": "acme"}}},
+    KEEP | {"exclude": "a"},
+    KEEP | {"allowEmpty": "yes"},
+    KEEP | {"pools": None},
+    KEEP | {"pools": {"a": POOL}},
+    KEEP | {"pools": [None]},
+    KEEP | {"offers": [OFFER]},
+    pool(idempotencyKey=ABSENT),
+    pool(idempotencyKey="a b"),
+    pool(idempotencyKey="é"),
+    pool(idempotencyKey=3),
+    pool(**{"class": "Metal-Host"}),
+    pool(gpuModel="h100"),
+    pool(gpuModel=""),
+    pool(sharing="solo"),
+    pool(agent=None),
+    pool(policy=None),
+    pool(policy=[]),
+    pool(policy={"maxPending": "6 hours"}),
+    pool(ownerQuota={}),
+    pool(ownerQuota={"gpu": -1}),
+    pool(offers=None),
+    pool(offers="none"),
+    pool(offers={"acme": {"gpu": 8}}),
+    pool(archived="true"),
+    pool(colour="red"),
+    offer(toTenantId=ABSENT),
+    offer(quota=ABSENT),
+    offer(quota={}),
+    offer(quota={"gpu": "32"}),
+    offer(quota={"gpu": True}),
+    offer(quota={"gpu": 63.9}),
+    offer(quota={"gpu": 2147483648}),
+    offer(quota={"gpu": None}),
+    offer(quota={"GPU": 1}),
+    offer(priority="10"),
+    offer(priority=1001),
+    offer(priority=None),
+    offer(includeDescendants="on"),
+    offer(quotas={"gpu": 1}),
+]
+
+
+@pytest.mark.parametrize("document", GOOD, ids=json.dumps)
+def test_what_is_right_is_right_for_both(document: dict[str, Any]) -> None:
+    assert VALIDATOR.is_valid(document)
+    assert validates(document)
+
+
+@pytest.mark.parametrize("document", BAD, ids=json.dumps)
+def test_what_is_wrong_is_wrong_for_both(document: dict[str, Any]) -> None:
+    assert not VALIDATOR.is_valid(document)
+    assert not validates(document)
+
+
+def test_a_fraction_of_zero_is_a_whole_number_to_json_schema_alone() -> None:
+    assert VALIDATOR.is_valid(offer(quota={"gpu": 32.0}))
+    assert not validates(offer(quota={"gpu": 32.0}))
+
+
+@given(fleets())
+def test_generated_fleets_are_valid(fleet: Fleet) -> None:
+    for document in fleet.documents():
+        assert [error.message for error in VALIDATOR.iter_errors(document)] == []

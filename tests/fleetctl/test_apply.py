@@ -1,0 +1,314 @@
+"""The only writer: order, parallel calls, answers held against wishes, and what becomes of the rest."""
+
+from __future__ import annotations
+
+import json
+import threading
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from fleetctl.journal import Outcome
+from tests.e2e.edge import Asked, Bend, apply_over, bent, planned, refusal, straight
+from tests.e2e.homes import Home, entry
+
+WRITES = ("create", "update", "offer", "unoffer", "set", "archive")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+@pytest.fixture
+def one_of_each(home: Home) -> Home:
+    """Files that ask for one operation of every kind, none of which waits for another."""
+    live = {key: entry(key, []) for key in ("update", "setQuota", "archive")}
+    offered = {key: entry(key, {tenant: 8}) for key, tenant in (("offer", "acme"), ("unoffer", "globex"))}
+    home.wish(*live.values(), *offered.values())
+    home.apply()
+    home.wish(
+        entry("create", []),
+        entry("update", [], policy={"maxPending": "6h"}),
+        entry("offer", {"acme": 9}),
+        entry("unoffer", []),
+        entry("setQuota", [], ownerQuota={"gpu": 64}),
+        {"idempotencyKey": "archive", "archived": True},
+    )
+    return home
+
+
+def run(home: Home, bend: Bend, **settings: Any) -> tuple[Outcome, ...]:
+    """Apply what the home's files ask for."""
+    return apply_over(home, bend, planned(home), **settings)
+
+
+def is_write(asked: Asked) -> bool:
+    return asked.operation.partition("/")[2] in WRITES
+
+
+def told(outcomes: tuple[Outcome, ...]) -> dict[str, str]:
+    """What became of each operation, by action and pool."""
+    return {
+        f"{o.operation.action} {o.operation.key}"
+        + (f" {o.operation.to_tenant_id}" if o.operation.to_tenant_id else ""): o.status
+        for o in outcomes
+    }
+
+
+def test_every_kind_of_operation_is_done_in_the_plans_order_of_outcomes(one_of_each: Home) -> None:
+    outcomes = run(one_of_each, straight)
+    assert [o.operation.n for o in outcomes] == [1, 2, 3, 4, 5, 6]
+    assert {(o.status, o.note, o.attempts) for o in outcomes} == {("done", "", 1)}
+    assert one_of_each.is_settled()
+
+
+def test_an_operation_starts_when_those_it_waits_for_are_done(home: Home) -> None:
+    home.wish(entry("a", {"acme": 1, "globex": 1}))
+    order: list[str] = []
+
+    def bend(asked: Asked) -> httpx.Response:
+        answer = asked.forward()
+        order.append(asked.operation)
+        return answer
+
+    run(home, bend, parallelism=10)
+    assert order == ["pools/create", "pools/offer", "pools/offer"]
+
+
+def test_so_many_run_at_once_and_no_more(home: Home) -> None:
+    home.wish(*(entry(f"k{n}", []) for n in range(9)))
+    three = threading.Barrier(3, timeout=30)
+    running: list[int] = []
+    most = 0
+
+    def bend(asked: Asked) -> httpx.Response:
+        nonlocal most
+        if is_write(asked):
+            running.append(1)
+            most = max(most, len(running))
+            three.wait()
+            running.pop()
+        return asked.forward()
+
+    assert set(told(run(home, bend, parallelism=3)).values()) == {"done"}
+    assert most == 3
+
+
+def test_a_failed_operation_blocks_what_waits_for_it_and_nothing_else(home: Home) -> None:
+    home.wish(entry("a", {"acme": 1, "globex": 1}), entry("b", {"acme": 1}))
+
+    def bend(asked: Asked) -> httpx.Response:
+        refuse = asked.operation == "pools/create" and asked.body["idempotencyKey"] == "a"
+        return refusal(409, "INVALID_STATE") if refuse else asked.forward()
+
+    outcomes = run(home, bend)
+    assert told(outcomes) == {
+        "create a": "failed",
+        "offer a acme": "blocked",
+        "offer a globex": "blocked",
+        "create b": "done",
+        "offer b acme": "done",
+    }
+    failed = next(o.operation.n for o in outcomes if o.status == "failed")
+    assert [o.waits_for for o in outcomes if o.status == "blocked"] == [(failed,)] * 2
+
+
+def test_what_waits_for_a_blocked_operation_is_blocked_too(home: Home) -> None:
+    home.wish(entry("old", {"acme": 8}))
+    home.apply()
+    home.wish({"idempotencyKey": "old", "archived": True}, entry("new", {"acme": 8}))
+    outcomes = run(home, lambda a: refusal(409, "CONFLICT") if a.operation == "pools/create" else a.forward())
+    assert told(outcomes) == {"create new": "failed", "offer new acme": "blocked", "archive old": "blocked"}
+
+
+def test_a_call_that_goes_wrong_in_an_unknown_way_costs_itself_alone(home: Home) -> None:
+    home.wish(entry("a", []), entry("b", []))
+
+    def bend(asked: Asked) -> httpx.Response:
+        if asked.operation == "pools/create" and asked.body["idempotencyKey"] == "a":
+            raise RuntimeError("nobody thought of this")
+        return asked.forward()
+
+    outcomes = run(home, bend)
+    assert told(outcomes) == {"create a": "failed", "create b": "done"}
+    problem = next(o.problem for o in outcomes if o.problem)
+    assert (problem.code, problem.rule) == ("INTERNAL_ERROR", "apply.call")
+    assert "nobody thought of this" in problem.message
+
+
+def test_nothing_new_is_started_once_it_is_to_stop(home: Home) -> None:
+    home.wish(*(entry(f"k{n}", {"acme": 1}) for n in range(5)))
+    stop = threading.Event()
+
+    def bend(asked: Asked) -> httpx.Response:
+        if is_write(asked):
+            stop.set()
+        return asked.forward()
+
+    outcomes = run(home, bend, parallelism=1, stop=stop)
+    assert sorted(o.status for o in outcomes) == ["done"] + ["notStarted"] * 9
+    assert [o.waits_for for o in outcomes] == [()] * 10
+
+
+def test_blocked_and_not_started_are_told_apart(home: Home) -> None:
+    home.wish(entry("a", {"acme": 1}), entry("b", {"acme": 1}))
+    stop = threading.Event()
+
+    def bend(asked: Asked) -> httpx.Response:
+        if not is_write(asked):
+            return asked.forward()
+        stop.set()
+        return refusal(409, "INVALID_STATE")
+
+    statuses = sorted(o.status for o in run(home, bend, parallelism=1, stop=stop))
+    assert statuses == ["blocked", "failed", "notStarted", "notStarted"]
+
+
+def test_progress_hears_of_all_that_ran(home: Home) -> None:
+    home.wish(entry("a", {"acme": 1}), entry("b", []))
+    heard: list[Outcome] = []
+    refuse_b: Bend = lambda a: refusal(409, "CONFLICT") if a.body.get("idempotencyKey") == "b" else a.forward()  # noqa: E731
+    outcomes = run(home, refuse_b, progress=heard.append)
+    assert sorted(o.operation.n for o in heard) == sorted(o.operation.n for o in outcomes if o.status != "blocked")
+
+
+# An answer that is another than the wish.
+
+ANSWERS: list[tuple[str, dict[str, Any], str]] = [
+    ("pools/create", {"id": "pool_other"}, "the server made pool_other where"),
+    ("pools/create", {"archived": True, "archivedAt": 1}, "was archived meanwhile"),
+    ("pools/create", {"gpuModel": "H200"}, "gpuModel H200, not H100"),
+    ("pools/create", {"policy": {"maxPending": "1h"}}, "another policy.maxPending"),
+    ("pools/update", {"policy": {"maxPending": "1h"}}, "another policy.maxPending"),
+    ("pools/offer", {"priority": 3}, "another priority"),
+    ("pools/offer", {"includeDescendants": True}, "another includeDescendants"),
+    ("pools/archive", {"archived": False, "archivedAt": ...}, "the pool is not archived"),
+]
+
+
+@pytest.mark.parametrize(("operation", "fields", "said"), ANSWERS)
+def test_a_server_that_answers_with_something_else_did_not_do_it(
+    one_of_each: Home, operation: str, fields: dict[str, Any], said: str
+) -> None:
+    outcomes = run(one_of_each, lambda a: bent(a, **fields) if a.operation == operation else a.forward())
+    [failed] = [o for o in outcomes if o.status == "failed"]
+    assert failed.problem is not None
+    assert (failed.problem.code, failed.problem.rule) == ("CONFLICT", "apply.answer")
+    assert said in failed.problem.message
+
+
+def test_values_in_other_words_are_no_other_answer(one_of_each: Home) -> None:
+    outcomes = run(
+        one_of_each,
+        lambda a: bent(a, policy={"maxPending": "360m"}) if a.operation == "pools/update" else a.forward(),
+    )
+    assert {o.status for o in outcomes} == {"done"}
+
+
+def test_an_answer_that_nobody_understands_is_a_failure(home: Home) -> None:
+    home.wish(entry("a", []))
+    outcomes = run(home, lambda a: httpx.Response(200, content=b"[]") if is_write(a) else a.forward())
+    assert [o.problem.code for o in outcomes if o.problem] == ["UNAVAILABLE"]
+
+
+# A precondition that no longer holds.
+
+
+def twice(asked: Asked) -> httpx.Response:
+    """Done, but the answer gets lost: it is asked for once more."""
+    if is_write(asked):
+        asked.forward()
+    return asked.forward()
+
+
+def test_what_is_as_wished_already_is_done(one_of_each: Home) -> None:
+    notes = {o.operation.action: o.note for o in run(one_of_each, twice) if o.status == "done"}
+    assert notes == {
+        "create": "",
+        "update": "already as wished",
+        "offer": "already as wished",
+        "setQuota": "already as wished",
+        "unoffer": "already gone",
+        "archive": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("action", "operation", "body"),
+    [
+        ("update", "pools/update", {"policy": {"maxPending": "7d"}}),
+        ("offer", "pools/offer", {"toTenantId": "acme", "quota": {"gpu": 1}}),
+        ("setQuota", "quotas/set", {"toTenantId": "root", "quota": {"gpu": 1}}),
+    ],
+)
+def test_what_is_otherwise_by_then_is_a_failure_and_stays(
+    one_of_each: Home, action: str, operation: str, body: dict[str, Any]
+) -> None:
+    def bend(asked: Asked) -> httpx.Response:
+        if asked.operation == operation:
+            with one_of_each.hand() as hand:
+                hand.call(operation, {"poolId": asked.body["poolId"], **body})
+        return asked.forward()
+
+    outcomes = run(one_of_each, bend)
+    assert [(o.operation.action, o.problem.code) for o in outcomes if o.problem] == [(action, "VERSION_CONFLICT")]
+    assert [o["key"] for o in one_of_each.plan().report["operations"]] == [action]
+
+
+def test_a_state_that_cannot_be_read_is_not_as_wished(one_of_each: Home) -> None:
+    def bend(asked: Asked) -> httpx.Response:
+        if asked.operation == "pools/get":
+            return refusal(500, "INTERNAL_ERROR")
+        return twice(asked)
+
+    failed = {o.operation.action for o in run(one_of_each, bend) if o.status == "failed"}
+    assert failed == {"update", "offer", "setQuota"}
+
+
+# What is told of every call.
+
+
+def test_every_call_names_the_change_that_it_belongs_to(one_of_each: Home) -> None:
+    named: dict[str, Any] = {}
+
+    def bend(asked: Asked) -> httpx.Response:
+        if is_write(asked):
+            named[asked.operation] = json.loads(asked.headers["x-better-compute-change"])
+        return asked.forward()
+
+    outcomes = run(one_of_each, bend)
+    assert {change["operation"] for change in named.values()} == {o.operation.digest for o in outcomes}
+    assert {change["fleet"] for change in named.values()} == {"default"}
+    assert len({change["digest"] for change in named.values()}) == 1
+
+
+def test_attempts_are_counted_and_journalled(home: Home) -> None:
+    home.wish(entry("a", []))
+    answers = [refusal(503, "UNAVAILABLE"), refusal(429, "RATE_LIMITED")]
+    journal = BytesIO()
+    [outcome] = run(home, lambda a: answers.pop() if is_write(a) and answers else a.forward(), journal=journal)
+    assert (outcome.status, outcome.attempts) == ("done", 3)
+    lines = [json.loads(line) for line in journal.getvalue().splitlines()]
+    assert [(line["event"], line["attempt"], line.get("code")) for line in lines] == [
+        ("attempt", 1, None),
+        ("retry", 1, "RATE_LIMITED"),
+        ("retry", 2, "UNAVAILABLE"),
+        ("done", 3, None),
+    ]
+
+
+def test_a_change_too_long_to_name_is_told_and_nothing_is_sent(home: Home) -> None:
+    home.wish(entry("a", []), fleet="f" * 128)
+    sent: list[str] = []
+
+    def bend(asked: Asked) -> httpx.Response:
+        sent.append(asked.operation)
+        return asked.forward()
+
+    [outcome] = run(home, bend, digest="d" * 2048)
+    assert outcome.problem is not None
+    assert (outcome.status, outcome.problem.rule, sent) == ("failed", "client.change", [])

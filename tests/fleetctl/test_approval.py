@@ -1,0 +1,206 @@
+"""Whether the rest of a plan may run: which events count, and whose. The command's side is in `tests/e2e`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from better_compute.client import Client
+from fleetctl import approval
+from fleetctl.approval import SavedPlan
+from fleetctl.desired.load import load
+from fleetctl.errors import EXIT_STALE, Stop
+from fleetctl.live import read
+from fleetctl.plan import Plan, make
+from fleetctl.report import saved_plan
+from tests.e2e.homes import Home, entry, pool_id
+from tests.e2e.partly import do
+
+Hand = Callable[[Client], Any]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """Two pools and their offers are live. The files change a policy, both offers of a, and what the owner holds."""
+    home = Home(tmp_path)
+    home.wish(entry("a", {"acme": 8, "globex": 8}), entry("b", "unmanaged"))
+    home.apply()
+    home.wish(
+        entry("a", {"acme": 9}, policy={"maxPending": "6h"}),
+        entry("b", "unmanaged", ownerQuota={"gpu": 64}, gpuModel="H200"),
+    )
+    return home
+
+
+def file(home: Home) -> Path:
+    path = home.directory.parent / "plan.json"
+    home.plan("--out", path)
+    return path
+
+
+def numbers(home: Home, *actions: str) -> set[int]:
+    """The numbers of today's operations of these actions."""
+    return {o["n"] for o in home.plan().report["operations"] if o["action"] in actions}
+
+
+def judge(home: Home, saved: SavedPlan) -> tuple[str, ...]:
+    """What keeps the plan from running; nothing when it may."""
+    with home.hand("sa_fleet") as client:
+        live = read(client, "", "root")
+        plan: Plan = make(load(home.directory), live)
+        try:
+            approval.by_file(saved, plan, live, client)
+        except Stop as stop:
+            if stop.exit_code != EXIT_STALE:
+                raise
+            return (stop.message, *stop.details)
+    return ()
+
+
+def test_a_plan_as_it_was_made_may_run(home: Home) -> None:
+    assert judge(home, saved_plan(file(home))) == ()
+
+
+@pytest.mark.parametrize("actions", [(), ("update",), ("offer",), ("unoffer", "setQuota"), ("update", "offer")])
+def test_the_rest_of_it_may_run(home: Home, actions: tuple[str, ...]) -> None:
+    saved = saved_plan(file(home))
+    do(home, numbers(home, *actions))
+    assert judge(home, saved) == ()
+
+
+def call(operation: str, pool: str, **body: Any) -> Hand:
+    return lambda client: client.call(operation, {"poolId": pool_id(pool), **body})
+
+
+MOVES: dict[str, tuple[Hand, str]] = {
+    "an offer that is to be changed": (
+        call("pools/offer", "a", toTenantId="acme", quota={"gpu": 8, "vcpu": 1}),
+        "a: pool.offered by sa_hand",
+    ),
+    "its rows alone": (call("quotas/set", "a", toTenantId="acme", quota={"gpu": 7}), "a: quota.updated by sa_hand"),
+    "an offer that is to go": (call("pools/unoffer", "a", toTenantId="globex"), "a: pool.unoffered by sa_hand"),
+    "the pool of an update": (call("pools/update", "a", policy={"maxPending": "1h"}), "a: pool.updated by sa_hand"),
+    "the owner's rows": (call("quotas/set", "b", toTenantId="root", quota={"gpu": 3}), "b: quota.updated by sa_hand"),
+    "everything of a pool": (call("pools/archive", "a"), "a: pool.archived by sa_hand"),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_an_object_that_somebody_moved_makes_it_stale(home: Home, name: str) -> None:
+    hand, said = MOVES[name]
+    saved = saved_plan(file(home))
+    with home.hand() as client:
+        hand(client)
+    message, *details = judge(home, saved)
+    assert "stale" in message
+    assert any(said in detail for detail in details), details
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_an_object_that_was_done_and_then_moved_makes_it_stale(home: Home, name: str) -> None:
+    """Done by this plan, then undone by somebody: it is not done again over his change."""
+    hand, said = MOVES[name]
+    saved = saved_plan(file(home))
+    do(home, numbers(home, "update", "offer", "unoffer", "setQuota"))
+    if name == "an offer that is to go":
+        hand = call("pools/offer", "a", toTenantId="globex", quota={"gpu": 1})
+        said = "a: pool.offered by sa_hand"
+    with home.hand() as client:
+        hand(client)
+    details = judge(home, saved)[1:]
+    assert any(said in detail for detail in details), details
+
+
+OTHERS: dict[str, Hand] = {
+    "an offer of an unmanaged pool": call("pools/offer", "b", toTenantId="acme", quota={"gpu": 1}),
+    "another pool": lambda client: client.call(
+        "pools/create", {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "A100"}
+    ),
+    "a join token": call("nodes/createJoinToken", "a"),
+}
+
+
+@pytest.mark.parametrize("done", [(), ("update",), ("offer", "unoffer", "setQuota", "update")])
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_events_do_not_count(home: Home, name: str, done: tuple[str, ...]) -> None:
+    saved = saved_plan(file(home))
+    do(home, numbers(home, *done))
+    with home.hand() as client:
+        OTHERS[name](client)
+    assert judge(home, saved) == ()
+
+
+def test_a_machine_that_joins_in_between_does_not_count(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.wish(entry("racked", {"acme": 8}))
+    saved = saved_plan(file(home))
+    do(home, numbers(home, "create"))
+    assert {event.type for event in home.events()} == {"pool.created", "node.joined"}
+    assert judge(home, saved) == ()
+
+
+def test_an_archive_covers_the_offers_it_removed(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.wish(entry("a", {"acme": 8}), entry("b", []))
+    home.apply()
+    home.wish({"idempotencyKey": "a", "archived": True}, entry("b", {"acme": 8}))
+    path = home.directory.parent / "plan.json"
+    home.plan("--out", path)
+    saved = saved_plan(path)
+    do(home, numbers(home, "offer"), saved.digest)
+    assert judge(home, saved) == ()
+    do(home, numbers(home, "archive"), saved.digest)
+    assert judge(home, saved) == ()
+
+
+def test_differences_are_told_both_ways_and_by_object(home: Home) -> None:
+    saved = saved_plan(file(home))
+    with home.hand() as client:
+        client.call("pools/offer", {"poolId": pool_id("a"), "toTenantId": "initech", "quota": {"gpu": 1}})
+    details = judge(home, saved)[1:]
+    assert details == ("to be done now, and not planned: unoffer a for initech",)
+
+
+def test_an_expired_plan_is_none_whatever_it_says(home: Home) -> None:
+    saved = saved_plan(file(home))
+    with home.hand() as client:
+        now = client.system.info().time
+    assert "expired" in judge(home, replace(saved, expires_at=now - 1))[0]
+    assert judge(home, replace(saved, expires_at=now + 60_000)) == ()
+
+
+@pytest.mark.parametrize("name", ["instance_id", "tenant_id", "caller", "fleet", "derivation"])
+def test_every_part_of_the_scope_counts(home: Home, name: str) -> None:
+    saved = saved_plan(file(home))
+    other = replace(saved, scope=replace(saved.scope, **{name: "another"}))
+    message, detail = judge(home, other)
+    assert message == "the plan was made for another target"
+    assert "planned for another, this is " in detail
+
+
+def test_files_count_even_where_the_operations_are_the_same(home: Home) -> None:
+    assert "the files are not those" in judge(home, replace(saved_plan(file(home)), inputs="0" * 64))[0]
+
+
+def test_a_digest_is_equal_or_it_is_not(home: Home) -> None:
+    with home.hand("sa_fleet") as client:
+        plan = make(load(home.directory), read(client, "", "root"))
+    approval.by_digest(plan.digest, plan)
+    for other in ("", plan.digest[:-1], plan.digest.upper(), f" {plan.digest}"):
+        with pytest.raises(Stop) as stopped:
+            approval.by_digest(other, plan)
+        assert stopped.value.exit_code == EXIT_STALE
+
+
+def test_a_saved_plan_names_what_it_is_about(home: Home) -> None:
+    path = file(home)
+    saved, report = saved_plan(path), json.loads(path.read_text())
+    assert [(o.n, o.action, o.digest) for o in saved.operations] == [
+        (o["n"], o["action"], o["digest"]) for o in report["operations"]
+    ]
+    assert len({o.subject for o in saved.operations}) == len(saved.operations) == 5

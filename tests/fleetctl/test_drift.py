@@ -1,0 +1,180 @@
+"""Drift: what differs, since when, by whom, and whether the files or the live side moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.homes import Home, entry, pool_id, unchanged
+
+POOLS = [entry("fra1-a", {"acme": 8}, policy={"maxPending": "6h"}), entry("fra1-b", {"globex": 8})]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path)
+    home.wish(*POOLS, fleet="platform", keyPrefix="fra1-")
+    home.apply()
+    return home
+
+
+def wish(home: Home, *pools: dict[str, Any], **root: Any) -> None:
+    home.wish(*pools, **{"fleet": "platform", "keyPrefix": "fra1-", **root})
+
+
+def drifted(home: Home) -> list[dict[str, Any]]:
+    """What drift reports; the exit code is 2 when there is something, and nothing is ever written."""
+    with unchanged(home):
+        ran = home.run("drift", "--format", "json")
+    found: list[dict[str, Any]] = ran.report["drift"]
+    assert ran.code == (2 if found else 0), ran.said
+    counts = {kind: ran.report["summary"][kind] for kind in ("changed", "pending", "removed")}
+    assert sum(counts.values()) == len(found)
+    return found
+
+
+def told(home: Home) -> set[tuple[str, str, str | None, str | None]]:
+    """Kind, key, tenant and author of each."""
+    return {(d["kind"], d["key"], d["toTenantId"], d["actorId"]) for d in drifted(home)}
+
+
+def hand(
+    home: Home, operation: str, key: str, identity: str = "sa_hand", via: dict[str, Any] | None = None, **body: Any
+) -> None:
+    with home.hand(identity) as client:
+        client = client.under(via) if via is not None else client
+        client.call(operation, {"poolId": pool_id(key), **body})
+
+
+def test_nothing_drifted(home: Home) -> None:
+    assert drifted(home) == []
+
+
+# The live side moved.
+
+
+def test_an_offer_that_somebody_changed(home: Home) -> None:
+    hand(home, "pools/offer", "fra1-a", toTenantId="acme", quota={"gpu": 9}, priority=3)
+    [found] = drifted(home)
+    assert (found["kind"], found["key"], found["toTenantId"]) == ("changed", "fra1-a", "acme")
+    assert (found["actorId"], found["eventType"]) == ("sa_hand", "pool.offered")
+    assert found["since"] == home.events()[-1].time
+    assert [c["path"] for c in found["changes"]] == ["quota.gpu", "priority"]
+    assert [(c["before"], c["after"]) for c in found["changes"]] == [(9, 8), (3, 0)]
+    assert found["source"]["file"] == "fleet.yaml"
+
+
+@pytest.mark.parametrize(
+    ("operation", "key", "body", "what"),
+    [
+        ("pools/update", "fra1-a", {"policy": {}}, ("fra1-a", None)),
+        ("pools/update", "fra1-a", {"gpuModel": "H200"}, ("fra1-a", None)),
+        ("pools/unoffer", "fra1-a", {"toTenantId": "acme"}, ("fra1-a", "acme")),
+        ("pools/offer", "fra1-a", {"toTenantId": "initech", "quota": {}}, ("fra1-a", "initech")),
+        ("quotas/set", "fra1-b", {"toTenantId": "globex", "quota": {"gpu": 1}}, ("fra1-b", "globex")),
+        ("pools/archive", "fra1-b", {}, ("fra1-b", None)),
+    ],
+)
+def test_whatever_somebody_changed_names_him(
+    home: Home, operation: str, key: str, body: dict[str, Any], what: tuple[str, str | None]
+) -> None:
+    hand(home, operation, key, **body)
+    assert told(home) == {("changed", *what, "sa_hand")}
+
+
+def test_each_object_has_its_own_author(home: Home) -> None:
+    hand(home, "pools/update", "fra1-a", "sa_other", policy={})
+    hand(home, "pools/offer", "fra1-a", toTenantId="acme", quota={"gpu": 9})
+    wish(home, POOLS[0], entry("fra1-b", {"globex": 16}))
+    assert told(home) == {
+        ("changed", "fra1-a", "acme", "sa_hand"),
+        ("changed", "fra1-a", None, "sa_other"),
+        ("pending", "fra1-b", "globex", "sa_fleet"),
+    }
+
+
+def test_the_owners_rows_are_an_object_of_their_own(home: Home) -> None:
+    wish(home, entry("fra1-a", {"acme": 8}, policy={"maxPending": "6h"}, ownerQuota={"gpu": 64}), POOLS[1])
+    home.apply()
+    hand(home, "quotas/set", "fra1-a", toTenantId="root", quota={"gpu": 1})
+    [found] = drifted(home)
+    assert (found["kind"], found["toTenantId"], found["actorId"]) == ("changed", "root", "sa_hand")
+    assert found["changes"] == [{"path": "ownerQuota.gpu", "before": 1, "after": 64}]
+
+
+@pytest.mark.parametrize(
+    ("via", "kind"),
+    [
+        (None, "changed"),
+        ({}, "changed"),
+        ({"fleet": "another"}, "changed"),
+        ({"fleet": "platform"}, "pending"),
+    ],
+)
+def test_the_same_identity_without_a_change_of_this_fleet_is_somebody_else(
+    home: Home, via: dict[str, Any] | None, kind: str
+) -> None:
+    hand(home, "pools/offer", "fra1-a", "sa_fleet", via, toTenantId="acme", quota={"gpu": 9})
+    [found] = drifted(home)
+    assert (found["kind"], found["actorId"], found["via"]) == (kind, "sa_fleet", via or None)
+
+
+# The files moved.
+
+
+def test_files_that_are_ahead_are_pending(home: Home) -> None:
+    wish(home, entry("fra1-a", {"acme": 9}), entry("fra1-b", []), entry("fra1-c", {"acme": 1}))
+    found = {(d["key"], d["toTenantId"]): (d["kind"], d["what"]) for d in drifted(home)}
+    assert found == {
+        ("fra1-a", None): ("pending", "the pool is otherwise"),
+        ("fra1-a", "acme"): ("pending", "the offer is otherwise"),
+        ("fra1-b", "globex"): ("pending", "the offer stands in no file"),
+        ("fra1-c", None): ("pending", "the pool is not there"),
+    }
+
+
+def test_a_pool_that_is_not_there_has_no_event(home: Home) -> None:
+    wish(home, *POOLS, entry("fra1-c", []))
+    [found] = drifted(home)
+    assert (found["since"], found["actorId"], found["eventType"], found["via"]) == (None, None, None, None)
+
+
+def test_a_tombstone_of_a_live_pool_is_pending(home: Home) -> None:
+    wish(home, POOLS[0], {"idempotencyKey": "fra1-b", "archived": True})
+    assert [(d["kind"], d["what"]) for d in drifted(home)] == [("pending", "the pool is not archived yet")]
+
+
+def test_a_pool_whose_files_and_live_side_both_moved_is_changed(home: Home) -> None:
+    hand(home, "pools/offer", "fra1-a", toTenantId="acme", quota={"gpu": 9})
+    wish(home, entry("fra1-a", {"acme": 10}, policy={"maxPending": "6h"}), POOLS[1])
+    assert told(home) == {("changed", "fra1-a", "acme", "sa_hand")}
+
+
+# Pools that left the files, and pools of others.
+
+
+def test_a_pool_that_left_the_files_is_removed(home: Home) -> None:
+    wish(home, POOLS[0])
+    [found] = drifted(home)
+    assert (found["kind"], found["key"], found["source"]) == ("removed", "fra1-b", None)
+    assert (found["actorId"], found["eventType"]) == ("sa_fleet", "pool.created")
+
+
+def test_pools_of_others_are_no_drift(home: Home) -> None:
+    with home.hand() as client:
+        client.call("pools/create", {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H100"})
+    assert drifted(home) == []
+
+
+def test_without_a_prefix_no_pool_counts_as_removed(home: Home) -> None:
+    home.wish(POOLS[0], fleet="platform")
+    assert drifted(home) == []
+
+
+def test_text_names_who_and_when(home: Home) -> None:
+    hand(home, "pools/offer", "fra1-a", toTenantId="acme", quota={"gpu": 9})
+    text = home.run("drift").out
+    for word in ("fra1-a", "acme", "sa_hand", "pool.offered", "9", "8", "fleet.yaml:", "20"):
+        assert word in text

@@ -1,0 +1,103 @@
+"""What happened last to each object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from fleetctl import history
+from fleetctl.history import History, LastEvent
+from tests.e2e.edge import Asked, edged
+from tests.e2e.homes import Home, entry, pool_id
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path)
+    home.wish(entry("a", {"acme": 8}), entry("b", {"acme": 8}))
+    home.apply()
+    return home
+
+
+def last(home: Home, *keys: str, after: int = 0) -> dict[tuple[str, str | None], tuple[str, str]]:
+    """The type and the author of each object's last event."""
+    names = {pool_id(key): key for key in keys}
+    with home.hand() as client:
+        found = history.read(client, names, after)
+    return {(names[pool], tenant): (e.type, e.actor_id) for (pool, tenant), e in found.events.items()}
+
+
+def test_each_object_has_its_own_last_event(home: Home) -> None:
+    with home.hand() as client:
+        client.call("pools/update", {"poolId": pool_id("a"), "policy": {"x": 1}})
+        client.call("quotas/set", {"poolId": pool_id("a"), "toTenantId": "root", "quota": {"gpu": 1}})
+        client.call("quotas/set", {"poolId": pool_id("b"), "toTenantId": "acme", "quota": {"gpu": 1}})
+    assert last(home, "a", "b") == {
+        ("a", None): ("pool.updated", "sa_hand"),
+        ("a", "root"): ("quota.updated", "sa_hand"),
+        ("a", "acme"): ("pool.offered", "sa_fleet"),
+        ("b", None): ("pool.created", "sa_fleet"),
+        ("b", "acme"): ("quota.updated", "sa_hand"),
+    }
+    assert set(last(home, "b")) == {("b", None), ("b", "acme")}
+    assert last(home) == {}
+
+
+def test_only_what_came_after_is_read(home: Home) -> None:
+    sequence = len(home.events())
+    assert last(home, "a", "b", after=sequence) == {}
+    with home.hand() as client:
+        client.call("pools/unoffer", {"poolId": pool_id("a"), "toTenantId": "acme"})
+    assert last(home, "a", "b", after=sequence) == {("a", "acme"): ("pool.unoffered", "sa_hand")}
+
+
+def test_an_event_keeps_the_change_it_came_by(home: Home) -> None:
+    with home.hand() as client:
+        event = history.read(client, [pool_id("a")]).of((pool_id("a"), None))
+    assert event is not None
+    assert event.via["fleet"] == "default"
+    assert event.sequence > 0
+    assert event.time > 1_700_000_000_000
+
+
+def test_more_pools_than_one_request_may_name_are_asked_for_in_several(home: Home) -> None:
+    asked: list[int] = []
+
+    def bend(request: Asked) -> httpx.Response:
+        if request.operation == "events/list":
+            asked.append(len(request.body["poolIds"]))
+        return request.forward()
+
+    with edged(home, bend) as client:
+        found = history.read(client, {f"pool_{n}" for n in range(1999)} | {pool_id("a"), pool_id("b")})
+    assert asked == [1000, 1000, 1]
+    assert len(found.events) == 4
+
+
+def event(kind: str, sequence: int, tenant: str | None = None) -> LastEvent:
+    fields: dict[str, Any] = {"actor_id": "sa", "time": 0, "via": {}}
+    return LastEvent(type=kind, subject=("p", tenant), sequence=sequence, **fields)
+
+
+@pytest.mark.parametrize(
+    ("events", "of_pool", "of_offer"),
+    [
+        ([], None, None),
+        ([event("pool.created", 1)], 1, None),
+        ([event("pool.created", 1), event("pool.offered", 2, "acme")], 1, 2),
+        ([event("pool.updated", 3), event("pool.offered", 2, "acme")], 3, 2),
+        ([event("pool.archived", 3), event("pool.offered", 2, "acme")], 3, 3),
+        ([event("pool.archived", 3)], 3, 3),
+        ([event("pool.archived", 3), event("quota.updated", 4, "acme")], 3, 4),
+        ([event("pool.offered", 2, "globex")], None, None),
+    ],
+)
+def test_the_archive_of_a_pool_is_an_event_of_its_offers_too(
+    events: list[LastEvent], of_pool: int | None, of_offer: int | None
+) -> None:
+    found = History({one.subject: one for one in events})
+    pool, offer = found.of(("p", None)), found.of(("p", "acme"))
+    assert (pool and pool.sequence, offer and offer.sequence) == (of_pool, of_offer)

@@ -1,0 +1,139 @@
+"""The journal: a line for every attempt and every outcome, none of them with a value of the files."""
+
+from __future__ import annotations
+
+import json
+import os
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.edge import apply_over, planned, straight
+from tests.e2e.homes import Home, entry, pool_id, served, unchanged
+from tests.e2e.proxy import Exchange, once_each
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path)
+    home.wish(entry("a", {"acme": 8}, policy={"note": "value-example", "password": "hunter2-example"}))
+    return home
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_every_attempt_and_every_outcome_has_a_line(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    report = home.apply("--journal", path).report
+    found = lines(path)
+    assert [(line["n"], line["event"], line["attempt"]) for line in found] == [
+        (1, "attempt", 1),
+        (1, "done", 1),
+        (2, "attempt", 1),
+        (2, "done", 1),
+    ]
+    assert {line["plan"] for line in found} == {report["digest"]}
+    assert {line["operation"] for line in found} == {o["digest"] for o in report["done"]}
+    assert {(line["action"], line["poolId"], line["toTenantId"]) for line in found} == {
+        ("create", pool_id("a"), None),
+        ("offer", pool_id("a"), "acme"),
+    }
+    assert all(line["time"] > 1_700_000_000_000 for line in found)
+    assert "example" not in path.read_text()
+
+
+def test_a_second_run_writes_on(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    home.apply("--journal", path)
+    home.wish(entry("a", {"acme": 9}))
+    home.apply("--journal", path)
+    found = lines(path)
+    assert len(found) == 8
+    assert len({line["plan"] for line in found}) == 2
+
+
+def test_retries_and_failures_say_their_code(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with served(home) as (_, proxy):
+
+        def rule(exchange: Exchange) -> None:
+            if exchange.operation == "pools/offer":
+                exchange.refuse(409, "INVALID_STATE", "no, value-example")
+            else:
+                once_each(Exchange.drop)(exchange) if exchange.write == 1 else exchange.pass_on()
+
+        proxy.reset(rule)
+        home.apply("--journal", path, code=5)
+    found = [(line["event"], line["attempt"], line.get("code")) for line in lines(path)]
+    assert found == [
+        ("attempt", 1, None),
+        ("retry", 1, "UNAVAILABLE"),
+        ("done", 2, None),
+        ("attempt", 1, None),
+        ("failed", 1, "INVALID_STATE"),
+    ]
+    assert "waitSeconds" in lines(path)[1]
+    assert "example" not in path.read_text()
+
+
+def test_a_line_is_out_before_its_call_is_made(home: Home, tmp_path: Path) -> None:
+    """What a killed apply was about is in its journal."""
+    path = tmp_path / "journal.jsonl"
+    with served(home) as (_, proxy):
+
+        def rule(exchange: Exchange) -> None:
+            if exchange.write == 2:
+                process.kill()
+                exchange.drop()
+            else:
+                exchange.pass_on()
+
+        proxy.reset(rule)
+        process = home.start("apply", "--yes", "--journal", str(path))
+        process.communicate(timeout=60)
+    assert [(line["n"], line["event"]) for line in lines(path)] == [(1, "attempt"), (1, "done"), (2, "attempt")]
+
+
+def test_a_journal_that_cannot_be_written_ends_the_run_before_the_first_call(home: Home, tmp_path: Path) -> None:
+    with unchanged(home):
+        ran = home.run("apply", "--yes", "--journal", tmp_path / "nowhere" / "journal.jsonl")
+    assert (ran.code, "Traceback" in ran.err) == (1, False)
+    assert "journal.jsonl" in ran.err
+
+
+def test_a_report_that_cannot_be_written_ends_the_run_before_the_first_call(home: Home, tmp_path: Path) -> None:
+    with unchanged(home):
+        ran = home.run("apply", "--yes", "--report", tmp_path / "nowhere" / "report.json")
+    assert ran.code == 1
+    assert "nowhere" in ran.err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+def test_what_cannot_be_journalled_is_not_begun_and_is_reported(home: Home) -> None:
+    with unchanged(home):
+        report = home.apply("--journal", "/dev/full", code=1).report
+    assert [(o["status"], o["problem"]["rule"]) for o in report["failed"]] == [("failed", "apply.call")]
+    assert [o["status"] for o in report["blocked"]] == ["blocked"]
+
+
+class Filling(BytesIO):
+    """A disk with room for so many lines."""
+
+    def __init__(self, lines: int) -> None:
+        super().__init__()
+        self.lines = lines
+
+    def write(self, data: Any) -> int:
+        self.lines -= 1
+        if self.lines < 0:
+            raise OSError(28, "No space left on device")
+        return super().write(data)
+
+
+def test_what_was_done_is_reported_where_the_journal_has_no_room_for_it(home: Home) -> None:
+    outcomes = apply_over(home, straight, planned(home), journal=Filling(1))
+    assert [outcome.status for outcome in outcomes] == ["done", "failed"]

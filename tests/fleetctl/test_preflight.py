@@ -1,0 +1,183 @@
+"""Preflight: operations judged one after the other on a model of the live state, and by the server where it must."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from better_compute.domain.problems import Problem
+from fleetctl import preflight
+from fleetctl.desired.load import load
+from fleetctl.live import read
+from fleetctl.plan import make
+from tests.e2e.edge import Asked, edged
+from tests.e2e.homes import Home, entry
+from tests.model import ControlPlane, desired, fleet
+from tests.model import entry as wished
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def check(home: Home) -> tuple[list[Problem], Counter[str]]:
+    """The problems of the home's plan, and which calls it took to find them."""
+    asked: Counter[str] = Counter()
+
+    def bend(request: Asked) -> httpx.Response:
+        asked[request.operation] += 1
+        return request.forward()
+
+    with edged(home, bend) as client:
+        live = read(client, "", "root")
+        plan = make(load(home.directory), live)
+        asked.clear()
+        return preflight.check(plan, live, client), asked
+
+
+def told(problems: list[Problem]) -> list[tuple[str, str, str]]:
+    return [(p.severity, p.rule, p.path) for p in problems]
+
+
+def test_a_plan_that_the_rules_allow_has_no_problem(home: Home) -> None:
+    home.wish(entry("a", {"acme": 8, "globex": 8}, policy={"singleTenant": False}))
+    assert check(home)[0] == []
+
+
+def test_the_server_is_asked_once_and_only_for_what_is_not_known_here(home: Home) -> None:
+    home.wish(entry("a", []), entry("b", {"acme": 8}))
+    problems, asked = check(home)
+    assert (problems, asked) == ([], {"preflight/check": 1})
+    home.apply()
+    home.wish(entry("a", [], policy={"maxPending": "6h"}), entry("b", []))
+    problems, asked = check(home)
+    assert (problems, asked) == ([], {})
+
+
+@pytest.mark.parametrize(
+    ("pool", "rule", "code", "path"),
+    [
+        (entry("a", {"nobody": 8}), "offer.tenant", "NOT_FOUND", "pools[a].offers[nobody].toTenantId"),
+        (entry("a", [], siteId="site_acme"), "pool.site", "NOT_FOUND", "pools[a].siteId"),
+        (
+            entry("a", [], **{"class": "provider"}, agent="none", providerAccountId="pa_nobody"),
+            "pool.provider",
+            "NOT_FOUND",
+            "pools[a].providerAccountId",
+        ),
+        (entry("a", [], policy={"joinAttestors": ["tpm"]}), "policy.joinAttestors", "INVALID_INPUT", "pools[a].policy"),
+    ],
+)
+def test_what_the_server_alone_knows_is_found_before_anything_is_written(
+    home: Home, pool: dict[str, Any], rule: str, code: str, path: str
+) -> None:
+    home.wish(pool)
+    errors = [p for p in check(home)[0] if p.severity == "error"]
+    assert [(p.rule, p.code) for p in errors] == [(rule, code)]
+    assert errors[0].path.startswith(path)
+    assert errors[0].source is not None
+    assert errors[0].source.line > 8
+
+
+def test_a_tenant_that_does_not_work_is_found(home: Home) -> None:
+    home.sql("UPDATE tenants SET status = 'inactive' WHERE id = 'acme'")
+    home.wish(entry("a", {"acme": 8}))
+    assert [p.code for p in check(home)[0]] == ["TENANT_INACTIVE"]
+
+
+def test_a_problem_found_here_is_not_told_twice(home: Home) -> None:
+    home.wish(entry("a", {"acme": 8, "globex": 8}, policy={"singleTenant": True}))
+    assert told(check(home)[0]) == [("error", "offer.single", "pools[a].offers[globex].toTenantId")]
+
+
+def test_the_pool_of_a_refused_creation_is_not_missed_once_more(home: Home) -> None:
+    home.wish(entry("a", {"acme": 8, "globex": 8}, gpuModel="h100"), entry("b", {"nobody": 8}))
+    assert sorted(told(check(home)[0])) == [
+        ("error", "offer.tenant", "pools[b].offers[nobody].toTenantId"),
+        ("error", "pool.model", "pools[a].gpuModel"),
+    ]
+
+
+def test_a_pool_of_somebody_else_is_missed() -> None:
+    """An echo is dropped for pools of this plan alone."""
+    plane = ControlPlane()
+    plane.run(plane.plan(desired(fleet(wished("a", offers=[])))))
+    plan = plane.plan(desired(fleet(wished("a", offers=[{"toTenantId": "acme", "quota": {"gpu": 1}}]))))
+    live = replace(plane.live(), pools={})
+    assert [p.rule for p in preflight.check(plan, live, None) if p.severity == "error"] == ["pool.owner"]
+
+
+# The fold.
+
+
+def test_every_operation_is_judged_in_the_state_that_those_before_it_leave() -> None:
+    plane = ControlPlane()
+    single = {"policy": {"singleTenant": True}}
+    first = desired(fleet(wished("a", offers=[{"toTenantId": "acme", "quota": {"gpu": 1}}], **single)))
+    plane.run(plane.plan(first))
+    plan = plane.plan(desired(fleet(wished("a", offers=[{"toTenantId": "globex", "quota": {"gpu": 1}}], **single))))
+
+    def errors(operations: Any) -> list[list[str]]:
+        judged = preflight.fold(operations, plane.live(), "sa_fleet")
+        return [[p.rule for p in problems if p.severity == "error"] for problems in judged]
+
+    assert errors(plan.operations) == [[], []]
+    assert errors(plan.operations[::-1]) == [["offer.single"], []]
+
+
+def test_the_fold_changes_no_live_state() -> None:
+    plane = ControlPlane()
+    plane.run(plane.plan(desired(fleet(wished("a", offers=[])))))
+    live = plane.live()
+    plan = plane.plan(desired(fleet(wished("a", offers=[{"toTenantId": "acme", "quota": {"gpu": 1}}]))))
+    preflight.fold(plan.operations, live, "sa_fleet")
+    assert live.pools == plane.live().pools
+
+
+def test_what_nobody_was_asked_stays_unchecked() -> None:
+    plane = ControlPlane()
+    plan = plane.plan(desired(fleet(wished("a", offers=[{"toTenantId": "acme", "quota": {"gpu": 1}}]))))
+    found = preflight.check(plan, plane.live(), None)
+    assert {p.severity for p in found} == {"unchecked"}
+    assert "offer.tenant" in {p.rule for p in found}
+    assert all(p.source for p in found)
+
+
+# Places.
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "text"),
+    [
+        ({"ownerQuota": {"gpu": 1, "gpu.slot": 5}}, "pools[a].ownerQuota.gpu.slot", '"gpu.slot": 5'),
+        ({"policy": {"note": "", "maxPending": "soon"}}, "pools[a].policy.maxPending", '"maxPending": "soon"'),
+        (
+            {"offers": [{"toTenantId": "acme", "quota": {"gpu.mig": 1, "gpu": 1}}]},
+            "pools[a].offers[acme].quota.gpu.mig",
+            '"gpu.mig": 1',
+        ),
+    ],
+)
+def test_a_problem_has_the_place_that_it_is_about(home: Home, fields: dict[str, Any], path: str, text: str) -> None:
+    home.wish(entry("a", **fields))
+    assert text in line_of(home, path)
+
+
+def test_a_problem_of_the_owners_quota_has_its_place_also_when_it_is_set(home: Home) -> None:
+    home.wish(entry("a", []))
+    home.apply()
+    home.wish(entry("a", [], ownerQuota={"gpu": 1, "licences": 1}))
+    assert '"licences": 1' in line_of(home, "pools[a].ownerQuota.licences")
+
+
+def line_of(home: Home, path: str) -> str:
+    """The line that the problem of this path points to."""
+    [problem] = [p for p in check(home)[0] if p.path == path]
+    assert problem.source is not None
+    return (home.directory / "fleet.yaml").read_text().splitlines()[problem.source.line - 1]

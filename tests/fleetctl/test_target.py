@@ -1,0 +1,145 @@
+"""Which control plane, as whom: the files' pins against flags and environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from better_compute.domain.problems import ComputeError
+from fleetctl import target
+from fleetctl.desired import Desired, Embedded
+from fleetctl.errors import EXIT_STALE, Stop
+
+HERE = Path("/fleet")
+URL = "https://compute.example.com"
+EMBEDDED = Embedded("/fleet/.fleet/plane.db", "/fleet/world.yaml")
+
+
+def files(server: str | Embedded | None = URL, caller: str | None = "sa_fleet", tenant: str = "root") -> Desired:
+    return Desired(fleet="default", tenant_id=tenant, caller=caller, key_prefix=None, server=server, entries={})
+
+
+def choose(desired: Desired, flag: str | None = None, token_file: Path | None = None, **environ: str) -> target.Target:
+    named = {f"FLEETCTL_{name}": value for name, value in environ.items()}
+    return target.choose(desired, named, flag, token_file, HERE)
+
+
+def test_the_files_name_the_server() -> None:
+    chosen = choose(files())
+    assert (chosen.server, chosen.overridden, chosen.token) == (URL, False, None)
+
+
+def test_a_flag_beats_the_files_and_is_told() -> None:
+    chosen = choose(files(), flag="https://other.example.com")
+    assert (chosen.server, chosen.overridden) == ("https://other.example.com", True)
+    assert choose(files(EMBEDDED), flag=URL).overridden
+
+
+def test_a_flag_where_the_files_name_none_overrides_nothing() -> None:
+    chosen = choose(files(None), flag=URL)
+    assert (chosen.server, chosen.overridden) == (URL, False)
+
+
+def test_the_environment_stands_in_where_the_files_name_none() -> None:
+    assert choose(files(None), SERVER=URL).server == URL
+
+
+def test_a_flag_beats_the_environment() -> None:
+    assert choose(files(None), flag=URL, SERVER="https://other.example.com").server == URL
+    assert choose(files(), flag="https://other.example.com", SERVER="https://third.example.com").server == (
+        "https://other.example.com"
+    )
+
+
+@pytest.mark.parametrize("value", [URL, f"{URL}/", ""])
+def test_an_environment_that_agrees_or_is_empty_is_well(value: str) -> None:
+    assert choose(files(), SERVER=value, TENANT="root", CALLER="sa_fleet").server == URL
+    assert choose(files(), SERVER=value, TENANT="", CALLER="").server == URL
+
+
+@pytest.mark.parametrize(
+    ("desired", "environ", "said"),
+    [
+        (files(), {"SERVER": "https://other.example.com"}, "FLEETCTL_SERVER is https://other.example.com"),
+        (files(), {"SERVER": f"{URL}/x"}, "and the files say https://compute.example.com"),
+        (files(EMBEDDED), {"SERVER": URL}, "and the files say embedded:.fleet/plane.db"),
+        (files(), {"TENANT": "acme"}, "FLEETCTL_TENANT is acme, and the files say root"),
+        (files(), {"CALLER": "sa_other"}, "FLEETCTL_CALLER is sa_other, and the files say sa_fleet"),
+        (files(), {"TENANT": "Root"}, "FLEETCTL_TENANT is Root"),
+    ],
+)
+def test_an_environment_that_disagrees_is_exit_4(desired: Desired, environ: dict[str, Any], said: str) -> None:
+    with pytest.raises(Stop) as stopped:
+        choose(desired, **environ)
+    assert stopped.value.exit_code == EXIT_STALE
+    assert any(said in detail for detail in stopped.value.details)
+    assert "nothing was read" in stopped.value.message
+
+
+def test_every_disagreement_is_told_at_once() -> None:
+    with pytest.raises(Stop) as stopped:
+        choose(files(), SERVER="https://other.example.com", TENANT="acme", CALLER="sa_other")
+    assert len(stopped.value.details) == 3
+
+
+def test_a_flag_overrides_the_server_alone() -> None:
+    with pytest.raises(Stop):
+        choose(files(), flag=URL, TENANT="acme")
+
+
+def test_no_server_at_all_is_an_error_with_a_hint() -> None:
+    with pytest.raises(ComputeError) as caught:
+        choose(files(None))
+    [problem] = caught.value.problems
+    assert (problem.rule, problem.code) == ("fleet.server", "INVALID_INPUT")
+    assert "write `server:` in fleet.yaml" in problem.hint
+
+
+def test_a_caller_that_the_files_leave_open_may_be_any() -> None:
+    assert choose(files(caller=None), CALLER="sa_any").server == URL
+
+
+# Tokens.
+
+
+def test_a_token_comes_from_the_environment() -> None:
+    assert choose(files(), TOKEN="bc_one").token == "bc_one"
+    assert choose(files(), TOKEN="").token is None
+
+
+def test_a_token_file_beats_the_environment(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("bc_file\n")
+    assert choose(files(), token_file=file, TOKEN="bc_one").token == "bc_file"
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
+def test_a_token_file_that_cannot_be_read_is_an_error_without_its_content(tmp_path: Path, content: Any) -> None:
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ComputeError) as caught:
+        choose(files(), token_file=file)
+    assert caught.value.problems[0].rule == "token.file"
+
+
+def test_a_directory_is_no_token_file(tmp_path: Path) -> None:
+    with pytest.raises(ComputeError):
+        choose(files(), token_file=tmp_path)
+
+
+# As people see it.
+
+
+@pytest.mark.parametrize(
+    ("server", "text"),
+    [
+        (URL, URL),
+        (EMBEDDED, "embedded:.fleet/plane.db"),
+        (Embedded("/elsewhere/plane.db", None), "embedded:/elsewhere/plane.db"),
+    ],
+)
+def test_a_server_is_shown_as_people_know_it(server: str | Embedded, text: str) -> None:
+    assert target.shown(server, HERE) == text
