@@ -27,7 +27,7 @@ Event = Any
 
 _TAG = re.compile(r"(?:&\S+\s+)?(![^\s,\[\]{}]*)")
 _NAME_GOES_ON = re.compile(r"([&*][\w-]+)([:?%@`])")
-_NO_SPACE = re.compile(r"([\w.-]+:[^\s,{}]*[^\s,{}:])\s*[,}]")
+_NO_SPACE = re.compile(r"([\w.-]++:(?=\S)(?:[^\n,{}:]|:(?=\S))*+)\s*[,}]")
 
 
 def documents(reading: Reading) -> Iterator[Document]:
@@ -168,7 +168,7 @@ class _Builder:
     def _check_colon(self, event: Event) -> None:
         """Report a key like that of `{gpu:32}`, which holds its value."""
         if found := _NO_SPACE.match(self._r.text, _at(event)):
-            message = f"{clip(found[1])} has no space after its colon"
+            message = f"{clip(found[1].rstrip())} has no space after its colon"
             self._r.report(_at(event), "yaml.syntax", message, "write `key: value`, or quote the key")
 
     def _refuse_tag(self, event: Event) -> None:

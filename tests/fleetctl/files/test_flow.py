@@ -32,6 +32,7 @@ from tests.fleetctl.files.reading import documents, problem, value
         ("[a?b, c-d, (e), 2.5.1]", ["a?b", "c-d", "(e)", "2.5.1"]),
         ("{a: -5, b: c:d, e: f?, g?h: 1}", {"a": -5, "b": "c:d", "e": "f?", "g?h": 1}),
         ("{a:b: 1, c:d:e: [f:g]}", {"a:b": 1, "c:d:e": ["f:g"]}),
+        ("{a:b: , c:d: ~, e:f: null}", {"a:b": None, "c:d": None, "e:f": None}),
     ],
 )
 def test_a_form_of_flow_yaml_means(text: str, meant: object) -> None:
