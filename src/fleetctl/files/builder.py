@@ -94,7 +94,7 @@ class _Builder:
         at = out.at
         # What most keys and values are is told apart here: a call for each of them is a tenth of the time.
         while type(key_event := get()) is not MappingEndEvent:
-            simple = type(key_event) is ScalarEvent and not (key_event.style or key_event.anchor or key_event.tag)
+            simple = type(key_event) is ScalarEvent and not (key_event.anchor or key_event.tag)
             key: Any = scalars.get(key_event.value) if simple else None
             if type(key) is not str:
                 key = self._key(key_event)

@@ -103,7 +103,7 @@ def _look(text: str, limit: int) -> tuple[Refusal | None, Any, Any]:
                 end, scalar = token.end_mark.index, token
             elif sign in ("[", "{"):
                 opened.append(token.start_mark)
-            elif sign in ("]", "}") and len(opened) > 1:
+            elif sign in ("]", "}"):
                 opened.pop()
             elif sign == "?" and not text[start + 1 : start + 2].isspace():
                 return (start, _SYNTAX, "? begins a key here only with a space behind it", _QUOTE), None, None

@@ -45,7 +45,7 @@ def to_text(data: bytes, file: str) -> str:
 def paired(text: str) -> str:
     """JSON with each character that it writes as two escapes (`\\ud83d\\ude00`) as that character, since YAML knows no
     such pairs; other text as it is. Columns behind such a character are those of the text returned."""
-    if "\\ud" not in text.lower() or not text.lstrip().startswith("{"):
+    if "\\ud" not in text and "\\uD" not in text:
         return text
     try:
         json.loads(text)

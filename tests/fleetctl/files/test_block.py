@@ -242,7 +242,9 @@ def test_a_tab_inside_a_value_or_a_comment_is_text(text: str, meant: object) -> 
         ("a: ]\n", 1, "cannot begin with ]"),
         ("a: ,x\n", 1, "cannot begin with ,"),
         ("a: [b\nc: d\n", 1, "not closed before line 2"),
-        ("a: [b]\nc: {d: [e}\n", 2, "a comma or ]"),
+        ("a: [b]\nc: {d: [e}\n", 2, "a comma or ] is missing before }"),
+        ("a: {b: [1], c: 2\nd: 3\n", 1, "this { is not closed before line 2"),
+        ("a:\n  b: [c\n      ", 2, "never closed"),
         ("a: [b\n", 1, "never closed"),
         ("a: {b: 1\n---\n", 1, "not closed before line 2"),
         ("a: {b: 1]\n", 1, "a comma or }"),
@@ -254,6 +256,8 @@ def test_a_tab_inside_a_value_or_a_comment_is_text(text: str, meant: object) -> 
         ("'a: b\nc: 'd'\n", 1, "ends on line 2"),
         ('a: "b\n---\nc: "d"\n', 1, "never closed in its document"),
         ("a: 'it's'\n", 1, "complete before s'"),
+        ('a: "b\tc #d\n', 1, "never closed"),
+        ('a: "b\n  c"\n- d\n', 3, "list item"),
         ('a: "b" c\n', 1, "complete before c"),
         ("a: [b] c\n", 1, "complete before c"),
         ("a: {b: c}#d\n", 1, "no space before its #"),
@@ -278,6 +282,10 @@ def test_a_fault_of_syntax_is_named_with_its_line(text: str, line: int, says: st
     assert place(found)[0] == line
 
 
+def test_a_fault_of_syntax_has_no_path_since_nobody_knows_where_it_belongs() -> None:
+    assert problem("a:\n  - b: 'c\n").path == ""
+
+
 def test_what_is_found_before_a_fault_of_syntax_is_reported_too() -> None:
     assert [p.rule for p in problems("a: 01\na: 2\n1: x\nb: !t y\nc: 'open\n")] == [
         "yaml.number",
@@ -293,7 +301,9 @@ def test_after_a_hundred_problems_the_rest_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("tag", ["!", "!x", "!!str", "!!python/object:os.system", "!<tag:x>"])
-@pytest.mark.parametrize("text", ["a: {} b\n", "a: [{} b]\n", "a: {}\n  b: c\n", "{} a: b\n"])
+@pytest.mark.parametrize(
+    "text", ["a: {} b\n", "a: [{} b]\n", "a: {}\n  b: c\n", "{} a: b\n", "a: 1\nb:\n  {} a: 2\n", "a: &x {} b\n"]
+)
 def test_a_tag_is_refused(tag: str, text: str) -> None:
     found = problem(text.format(tag))
     assert found.rule == "yaml.tag"

@@ -77,11 +77,16 @@ def check_round_trip(root: dict[str, Any]) -> None:
         yaml = YAML(typ="safe", pure=True)
         yaml.default_flow_style, yaml.width, yaml.allow_unicode = style, width, True
         yaml.dump(root, stream)
-        # It writes some strings (": 0", "? a") so that it cannot read them itself.
-        if other(text := stream.getvalue(), pure=True) == [exactly(root)]:
+        # It writes some strings (": 0", "? a") so that it cannot read them, and in brackets ":0", which is refused.
+        if other(text := stream.getvalue(), pure=True) == [exactly(root)] and not refused_for_colons(text):
             texts.append(text)
     for text in texts:
         assert exactly(value(text)) == exactly(root), text
+
+
+def refused_for_colons(text: str) -> bool:
+    _, refused = read_or_refused(text.encode())
+    return bool(refused) and all("colon" in p.message or "with :" in p.message for p in refused)
 
 
 @quick
