@@ -6,7 +6,6 @@ when expanded is bounded all the same, because whoever walks it later walks the 
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import Any
 
@@ -23,59 +22,38 @@ MAX_RATIO = 50
 MAX_MERGED = 1_000_000
 """How many keys the merge keys of one document may copy: unlike aliases, merges take memory."""
 
-_NAME = re.compile(r"[&*]([A-Za-z0-9_-]{1,128}+)(?=[ \t\n,\]}])")
-_OPEN = object()
+OPEN = object()
+"""The value of an anchor while its node is being read."""
 
 
 class Anchors:
-    """The anchors of one document. What is wrong with them is reported to `r`; a refused alias reads as an empty
-    map, which may stand anywhere but as a key."""
+    """The anchors of one document. What is wrong with them is reported to `r`."""
 
     def __init__(self, r: Reading) -> None:
         self._r = r
-        self._values: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}
         self._merges: dict[int, tuple[Map, list[Map]]] = {}
         # By identity: the object (so that its id stays taken), nodes when expanded, nesting when expanded.
         self._extents: dict[int, tuple[Any, int, int]] = {}
         self._largest = (0, 0)
 
-    def name(self, pos: int) -> tuple[str, int]:
-        """The name after the `&` or `*` at `pos`, and where it ends."""
-        found = _NAME.match(self._r.text, pos)
-        if found is None:
-            sign, what = ("&", "an anchor") if self._r.text[pos] == "&" else ("*", "an alias")
-            hint = "a name is letters, digits, - and _, then a space; quote the value if it is none"
-            raise self._r.failure(pos, "yaml.alias", f"{sign} begins {what}, but no name of one follows", hint)
-        return found[1], found.end()
-
-    def begin(self, name: str) -> None:
-        """The node of this anchor is being read."""
-        self._values[name] = _OPEN
-
-    def define(self, name: str, value: Any) -> None:
-        """The node of this anchor is read."""
-        self._values[name] = value
-
-    def use(self, pos: int) -> tuple[Any, int]:
-        """The value of the alias at `pos`, and where the alias ends."""
-        name, end = self.name(pos)
+    def use(self, name: str, pos: int) -> Any:
+        """The value of the alias at `pos`; null when it is refused."""
         if fault := self._fault(name):
             self._r.report(pos, *fault)
-            nothing = self._r.open_map(pos)
-            self._r.trail.pop()
-            return nothing, end
-        value = self._values[name]
+            return None
+        value = self.values[name]
         self._largest = max(self._largest, (self._extent(value)[0], -pos))
-        return value, end
+        return value
 
     def _fault(self, name: str) -> tuple[str, str, str] | None:
         """Why the alias of this name is refused here: rule, message, hint."""
-        if name not in self._values:
+        if name not in self.values:
             hint = "an anchor stands before its aliases and in the same document"
-            near = did_you_mean(name, islice(self._values, 200))
+            near = did_you_mean(name, islice(self.values, 200))
             return "yaml.alias", f"there is no anchor &{clip(name)} above", near or hint
-        value = self._values[name]
-        if value is _OPEN:
+        value = self.values[name]
+        if value is OPEN:
             return "yaml.alias", f"*{clip(name)} stands inside the node it is an alias of", "write out what is meant"
         size, height = self._extent(value)
         if size > MAX_ALIAS:
@@ -87,7 +65,7 @@ class Anchors:
         return "yaml.expansion", message, "use fewer aliases of aliases"
 
     def merge(self, into: Map, value: Any, at: int) -> None:
-        """Note the value of a merge key of `into`; the keys are copied by `finish`, once the size is known."""
+        """Note the value (at `at`) of a merge key of `into`; `finish` copies the keys, once the size is known."""
         if id(into) in self._merges:
             hint = "write one key with a list: <<: [*a, *b]"
             self._r.report(at, "yaml.duplicateKey", "the merge key << stands twice in one map", hint)
@@ -104,7 +82,8 @@ class Anchors:
         if not self._largest[0] and not self._merges:
             return
         size, _ = self._extent(root)
-        written = self._written(root)
+        each = (len(value) * (2 if isinstance(value, Map) else 1) for value, _, _ in self._extents.values())
+        written = 1 + sum(each) + sum(len(sources) for _, sources in self._merges.values())
         if size > MAX_ALIAS and size > MAX_RATIO * written:
             message = f"the aliases of this document make {size} nodes out of {written}, more than {MAX_RATIO} times"
             self._r.report(-self._largest[1], "yaml.expansion", message, "write out less by alias, or split the file")
@@ -115,7 +94,8 @@ class Anchors:
                 copied += len(source)
                 if copied > MAX_MERGED:
                     message = f"the merge keys of this document copy more than {MAX_MERGED} keys"
-                    raise self._r.failure(into.start, "yaml.expansion", message, "split the file")
+                    self._r.report(into.start, "yaml.expansion", message, "split the file")
+                    return
                 for index, (key, value) in enumerate(source.items()):
                     if key not in into:
                         into[key] = value
@@ -135,17 +115,3 @@ class Anchors:
             size, height = size + more, max(height, depth)
         self._extents[id(value)] = (value, size, height)
         return size, height
-
-    def _written(self, root: Any) -> int:
-        """Nodes as written, each once."""
-        seen: set[int] = set()
-        stack, count = [root], 0
-        while stack:
-            value = stack.pop()
-            count += 1
-            if isinstance(value, Map | Seq) and id(value) not in seen:
-                seen.add(id(value))
-                stack += value.values() if isinstance(value, Map) else value
-                count += len(value) if isinstance(value, Map) else 0
-                stack += self._merges.get(id(value), (None, ()))[1]
-        return count

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from better_compute.domain.problems import INVALID_INPUT, Problem, Source
+from yaml.error import YAMLError
+
+from fleetctl.files.builder import documents
 from fleetctl.files.document import Document, FilesError
 from fleetctl.files.reading import Reading, UnreadableError
 from fleetctl.files.scalars import Scalars
-from fleetctl.files.stream import documents
-from fleetctl.files.text import TextError, to_text
+from fleetctl.files.syntax import refusal
+from fleetctl.files.text import paired, to_text
 
 
 def read_text(data: bytes, file: str, scalars: Scalars | None = None) -> list[Document]:
@@ -18,15 +20,18 @@ def read_text(data: bytes, file: str, scalars: Scalars | None = None) -> list[Do
     Pass one `scalars` to all files of a fleet. Raises FilesError with every problem that could be found, each with
     its place.
     """
-    try:
-        text = to_text(data)
-    except TextError as error:
-        source = Source(file, error.line, error.column)
-        raise FilesError([Problem(INVALID_INPUT, error.rule, error.message, "", error.hint, source=source)]) from None
+    text = paired(to_text(data, file))
     reading = Reading(text, file, Scalars() if scalars is None else scalars)
     found: list[Document] = []
     with suppress(UnreadableError):
-        found.extend(documents(reading))
+        failure = None
+        try:
+            found.extend(documents(reading))
+        except YAMLError as error:
+            failure = error
+        if fault := refusal(text, failure):
+            reading.trail.clear()
+            reading.report(*fault)
     if problems := reading.problems:
         raise FilesError(problems)
     return found

@@ -61,14 +61,10 @@ def _number(text: str) -> int | float:
 
 
 class Scalars(dict[str, Scalar]):
-    """Values by how they are written: plain, or in quotes without an escape, a fold or a doubled quote.
-
-    One object serves a whole fleet: fleets repeat themselves, and equal strings are then one object.
-    """
+    """Values of plain scalars by how they are written. One object serves a whole fleet: fleets repeat themselves."""
 
     def __missing__(self, written: str) -> Scalar:
-        value = written[1:-1] if written[:1] in ('"', "'") else resolve(written)
-        self[written] = value
+        self[written] = value = resolve(written)
         return value
 
 

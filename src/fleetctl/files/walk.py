@@ -145,8 +145,7 @@ def read_bytes(found: Found) -> bytes | Problem:
             if not stat.S_ISREG(status.st_mode):
                 return file_problem(found.file, "files.kind", "not a regular file", "name a file or a directory")
             if status.st_size > MAX_BYTES:
-                large = too_large(status.st_size)
-                return file_problem(found.file, large.rule, large.message, large.hint)
+                return file_problem(found.file, *too_large(status.st_size))
             return stream.read(MAX_BYTES + 1)
     except OSError as error:
         return file_problem(found.file, *_unreadable(error))

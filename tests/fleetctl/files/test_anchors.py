@@ -108,8 +108,10 @@ def test_an_alias_of_what_it_stands_in_is_refused(text: str) -> None:
         "a: &x&y b\n",
         "a: &x &y b\n",
         "a: &é b\n",
-        f"a: &{'x' * 200} b\n",
+        f"a: &{'x' * 2000}é b\n",
         "a: &x b\n*x: 1\n",
+        "a: &x:y b\n",
+        "a: [&x b, *x:c]\n",
         "a: &x 1\nb: &y *x\n",
     ],
 )

@@ -71,8 +71,8 @@ def test_a_form_of_block_yaml_means(text: str, meant: object) -> None:
 
 
 def test_every_document_of_a_stream_is_read_with_its_line() -> None:
-    text = "# head\n---\na: 1\n--- # second\n\nb: 2\n...\n# between\n---\n---\n# empty\n...\nc: 3\n"
-    assert [(d.root, d.line) for d in documents(text)] == [({"a": 1}, 3), ({"b": 2}, 6), ({"c": 3}, 13)]
+    text = "# head\n---\na: 1\n--- # second\n\nb: 2\n...\n# between\n---\n---\n# empty\n...\n---\nc: 3\n"
+    assert [(d.root, d.line) for d in documents(text)] == [({"a": 1}, 3), ({"b": 2}, 6), ({"c": 3}, 14)]
 
 
 def test_a_marker_is_never_part_of_a_key() -> None:
@@ -142,8 +142,8 @@ def test_a_key_like_a_refused_number_is_refused_once(key: str, text: str) -> Non
     assert "quote it" in found.hint
 
 
-@pytest.mark.parametrize("text", ["? [a]\n: b\n", "? {a: b}\n: c\n", "a: {{{x}}: 1}\n", "a: {[x]: 1}\n", "a: {: 1}\n"])
-def test_a_map_or_list_as_key_is_refused(text: str) -> None:
+@pytest.mark.parametrize("text", ["? [a]\n: b\n", "? {a: b}\n: c\n", "a: {{{x}}: 1}\n", "a: {[x]: 1}\n", "?\n: 1\n"])
+def test_a_map_or_list_or_nothing_as_key_is_refused(text: str) -> None:
     assert "yaml.key" in {p.rule for p in problems(text)}
 
 
@@ -172,16 +172,15 @@ def test_a_template_in_braces_is_refused_with_the_hint_to_quote_it() -> None:
         ("'a'\t: x\n", (1, 4)),
         ("a b\t: x\n", (1, 4)),
         ("a: x\n\ty\n", (2, 1)),
-        ("a: x\n  \ty\n", (2, 3)),
-        ("a: 'x\n  \ty'\n", (2, 3)),
-        ('a: "x\t\n  y"\n', (1, 6)),
-        ('a: "x\\\n\ty"\n', (2, 1)),
         ("a: |\n\tx\n", (2, 1)),
         ("a: |\n  x\n\ty\n", (3, 1)),
         ("a: |\t\n  x\n", (1, 5)),
         ("---\ta: 1\n", (1, 4)),
         ("a: [1]\t\n", (1, 7)),
         ("a: &x\tb\n", (1, 6)),
+        ("a: 1\n# \t\nb: {c: 'd\t',\t# e\n  f: 1}\n", (3, 13)),
+        ("a:\n-\tb: c\n", (2, 2)),
+        ("a: 'b' #\t\nc:\n  d: e\n \t# f\n", (4, 2)),
     ],
 )
 def test_a_tab_that_indents_or_separates_is_refused(text: str, at: tuple[int, int]) -> None:
@@ -190,39 +189,90 @@ def test_a_tab_that_indents_or_separates_is_refused(text: str, at: tuple[int, in
 
 
 @pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("a: x\ty # \t\n#\t\nb: [x\ty, 'z\t']\n", {"a": "x\ty", "b": ["x\ty", "z\t"]}),
+        ("a: x\n  \ty\n", {"a": "x y"}),
+        ("a: 'x\n  \ty'\n", {"a": "x y"}),
+        ('a: "x\t\n  y"\nb: "x\\\n\ty"\n', {"a": "x y", "b": "xy"}),
+        ("a: |\n  x\n  \ty\t\nb: 1\n", {"a": "x\n\ty\t\n", "b": 1}),
+        ("\"a\tb\": &x 'c\t'\nd: *x\n", {"a\tb": "c\t", "d": "c\t"}),
+    ],
+)
+def test_a_tab_inside_a_value_or_a_comment_is_text(text: str, meant: object) -> None:
+    assert value(text) == meant
+
+
+@pytest.mark.parametrize(
     ("text", "line", "says"),
     [
         ("a: 1\nb: c: d\n", 2, "second key and colon"),
-        ("a: 1\n   b: 2\n", 2, "continues the value of line 1"),
+        ("a: 1\n   b: 2\n", 2, "continues the text above"),
         ("a:\n   b: 1\n  c: 2\n", 3, "indentation"),
         ("a:\n  - b: 1\n   c: 2\n", 3, "indentation"),
         ("a: 1\n- b\n", 2, "list item"),
         ("a:\n  - b\n  c: 1\n", 3, "indentation"),
-        ("a: - b\n", 1, "cannot begin with -"),
+        ("a: - b\n", 1, "a list cannot begin on this line"),
+        ("a: ? b\n", 1, "cannot begin with ?"),
+        ("a: 1\n-b: 2\n- c\n", 3, "list item"),
+        ("a:\n  - b\n  -c\n", 3, "a dash without a space"),
+        ("a:\n  - b: 1\n  -c\n", 3, "a dash without a space"),
+        ("a:\n  - - b\n   - c\n", 3, "indentation"),
+        ("  a: 1\nb: 2\n", 2, "indentation"),
+        ("a:1\nb: 2\n", 2, "continues the text above"),
         ("a: 1\ngpu:32\n", 2, "no space after its colon"),
         ("a: {gpu:32}\n", 1, "no space after its colon"),
+        ("a:\n  - {x: 1, gpu:32,\n     y: 2}\n", 2, "gpu:32 has no space after its colon"),
+        ("a: {note:some more words}\n", 1, "no space after its colon"),
+        ("a: {b: c:}\n", 1, "a colon in brackets"),
+        ("a: {: 1}\n", 1, "cannot begin with :"),
+        ("a: [:b]\n", 1, "cannot begin with :"),
+        ("a: [?b]\n", 1, "a space behind it"),
+        ("a: {b: 1, ?c: 2}\n", 1, "a space behind it"),
+        ("a: {b: 1\n  c: 2}\n", 2, "a comma or } (of line 1)"),
+        ("a: {b: c: d}\n", 1, "a second colon"),
+        ("a: [b, , c]\n", 1, "cannot begin with ,"),
+        ("a: {\n  b: [1, 2\n}\n", 2, "this [ is not closed before line 3"),
+        ("a: [\n", 1, "never closed"),
+        ('a:\n  b: {c: "d", e: [\n', 2, "this [ is never closed"),
         ("a: 1\nword\n", 2, "a key and a colon"),
         ("a: @x\n", 1, "cannot begin with @"),
         ("a: `x`\n", 1, "cannot begin with `"),
         ("a: %x\n", 1, "cannot begin with %"),
         ("a: ]\n", 1, "cannot begin with ]"),
         ("a: ,x\n", 1, "cannot begin with ,"),
-        ("a: [b\nc: d\n", 1, "never closed"),
-        ("a: [b]\nc: {d: [e}\n", 2, "a comma or ]"),
+        ("a: [b\nc: d\n", 1, "not closed before line 2"),
+        ("a: [b]\nc: {d: [e}\n", 2, "a comma or ] is missing before }"),
+        ("a: {b: [1], c: 2\nd: 3\n", 1, "this { is not closed before line 2"),
+        ("a:\n  b: [c\n      ", 2, "never closed"),
         ("a: [b\n", 1, "never closed"),
-        ("a: {b: 1\n---\n", 1, "never closed"),
+        ("a: {b: 1\n---\n", 1, "not closed before line 2"),
         ("a: {b: 1]\n", 1, "a comma or }"),
         ("a: [b c: d e]\nf: [,]\n", 2, "cannot begin with ,"),
         ("a: 'b\nc: 1\n", 1, "never closed"),
-        ("a: 'b\nc: 'd'\n", 1, "not closed before line 2"),
+        ("a: 'b\nc: 'd'\n", 1, "ends on line 2, before d'"),
+        ('a:\n  - b: "c\n    d: 1\n  - b: "e"\n', 2, "ends on line 4"),
+        ("a: ['b, c]\nd: ['e']\n", 1, "ends on line 2"),
+        ("'a: b\nc: 'd'\n", 1, "ends on line 2"),
+        ('a: "b\n---\nc: "d"\n', 1, "never closed in its document"),
+        ("a: 'it's'\n", 1, "complete before s'"),
+        ('a: "b\tc #d\n', 1, "never closed"),
+        ('a: "b\n  c"\n- d\n', 3, "list item"),
         ('a: "b" c\n', 1, "complete before c"),
         ("a: [b] c\n", 1, "complete before c"),
         ("a: {b: c}#d\n", 1, "no space before its #"),
-        ("a: |x\n  y\n", 1, "complete before x"),
+        ("a: {b: c,#d\n e: f}\n", 1, "no space before its #"),
+        ("a: 'b'#c\n", 1, "no space before its #"),
+        ("a: |x\n  y\n", 1, "text on the line of |"),
+        ("a: |0\n  y\n", 1, "not YAML"),
         ('a: "\\d"\n', 1, "not an escape"),
         ("a: 1\n---\n  b: 1\n c: 2\n", 4, "indentation"),
         ("--- a: 1\n", 1, "second key and colon"),
-        ("a: |\n     \n  x\n", 2, "blank line"),
+        ("a: |\n     \n  x\n", 3, "indentation"),
+        ("a: 1\n...\n# c\nb: 2\n", 4, "after ... begins with ---"),
+        ("a: 1\n... b\n", 2, "after ... begins with ---"),
+        ("text\nb: 2\n", 2, "continues the text above"),
+        ("- a\nb: 2\n", 2, "indentation"),
     ],
 )
 def test_a_fault_of_syntax_is_named_with_its_line(text: str, line: int, says: str) -> None:
@@ -230,6 +280,10 @@ def test_a_fault_of_syntax_is_named_with_its_line(text: str, line: int, says: st
     assert found.rule == "yaml.syntax"
     assert says in found.message
     assert place(found)[0] == line
+
+
+def test_a_fault_of_syntax_has_no_path_since_nobody_knows_where_it_belongs() -> None:
+    assert problem("a:\n  - b: 'c\n").path == ""
 
 
 def test_what_is_found_before_a_fault_of_syntax_is_reported_too() -> None:
@@ -247,7 +301,9 @@ def test_after_a_hundred_problems_the_rest_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("tag", ["!", "!x", "!!str", "!!python/object:os.system", "!<tag:x>"])
-@pytest.mark.parametrize("text", ["a: {} b\n", "a: [{} b]\n", "a: {}\n  b: c\n", "{} a: b\n"])
+@pytest.mark.parametrize(
+    "text", ["a: {} b\n", "a: [{} b]\n", "a: {}\n  b: c\n", "{} a: b\n", "a: 1\nb:\n  {} a: 2\n", "a: &x {} b\n"]
+)
 def test_a_tag_is_refused(tag: str, text: str) -> None:
     found = problem(text.format(tag))
     assert found.rule == "yaml.tag"

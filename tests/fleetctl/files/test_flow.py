@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.fleetctl.files.reading import documents, value
+from tests.fleetctl.files.reading import documents, problem, value
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,9 @@ from tests.fleetctl.files.reading import documents, value
         ("{a : 1, b  :  2}", {"a": 1, "b": 2}),
         ("[a#b, x]", ["a#b", "x"]),
         ("[a?b, c-d, (e), 2.5.1]", ["a?b", "c-d", "(e)", "2.5.1"]),
-        ("{a: -5, b: :c, d: ?e}", {"a": -5, "b": ":c", "d": "?e"}),
+        ("{a: -5, b: c:d, e: f?, g?h: 1}", {"a": -5, "b": "c:d", "e": "f?", "g?h": 1}),
+        ("{a:b: 1, c:d:e: [f:g]}", {"a:b": 1, "c:d:e": ["f:g"]}),
+        ("{a:b: , c:d: ~, e:f: null}", {"a:b": None, "c:d": None, "e:f": None}),
     ],
 )
 def test_a_form_of_flow_yaml_means(text: str, meant: object) -> None:
@@ -42,6 +44,20 @@ def test_a_json_file_is_one_document() -> None:
     held = {"apiVersion": "fleet/v1", "pools": [{"n": 1.5e3, "t": 'é😀\n\t\\"/', "e": [], "o": {}, "z": None}]}
     assert value(json.dumps(held)) == held
     assert value(json.dumps(held, indent=2, ensure_ascii=False)) == held
+
+
+def test_json_writes_a_character_as_two_escapes_and_yaml_does_not() -> None:
+    held = {"😀": "a😀😀b", "c": ["\\ud83d\\ude00", "\\😀", "it's 😀"]}
+    text = json.dumps(held)
+    assert "\\ud83d\\ude00" in text
+    assert value(text) == held
+    assert value(f"\n{json.dumps(held, indent=1)}\n") == held
+    assert value("{a: '\\ud83d\\ude00'}\n") == {"a": "\\ud83d\\ude00"}
+
+
+@pytest.mark.parametrize("text", ['{"a": "\\ud83d"}', '{"a": "\\\\ud83d\\ude00"}', '{"a": \'x\', b: "\\ud83d\\ude00"}'])
+def test_half_a_pair_and_a_pair_outside_json_are_refused(text: str) -> None:
+    assert problem(text).rule == "yaml.control"
 
 
 def test_the_closing_bracket_may_stand_in_the_column_of_its_key() -> None:

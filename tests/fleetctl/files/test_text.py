@@ -60,9 +60,18 @@ def test_the_character_nul_is_refused() -> None:
 
 
 def test_unicode_beyond_the_controls_is_kept_as_it_is() -> None:
-    text = "a: composed é\nb: decomposed e\u0301\nc: \u00a0\u2028\u2029😀\n"
+    text = "a: composed é\nb: decomposed e\u0301\nc: \u00a0😀\n"
     read = value(text)
-    assert read == {"a": "composed é", "b": "decomposed e\u0301", "c": "\u00a0\u2028\u2029😀"}
+    assert read == {"a": "composed é", "b": "decomposed e\u0301", "c": "\u00a0😀"}
+
+
+@pytest.mark.parametrize("code", [0x2028, 0x2029])
+@pytest.mark.parametrize("text", ["a: 1\nb: x{}y\n", "a: 1\n# {}b: 2\n", '{{"a":\n"{}"}}'])
+def test_a_line_separator_is_refused_since_readers_differ_on_it_and_its_escape_is_read(code: int, text: str) -> None:
+    found = problem(text.format(chr(code)))
+    assert (found.rule, place(found)[0]) == ("yaml.control", 2)
+    assert f"\\u{code:04x}" in found.hint
+    assert value(f'a: "\\u{code:04x}"\n') == {"a": chr(code)}
 
 
 def test_two_spellings_of_one_visible_name_stay_two() -> None:

@@ -18,7 +18,6 @@ from tests.fleetctl.files.reading import place, problem, problems, value
         ('""', ""),
         ('"a\\tb\\nc\\r"', "a\tb\nc\r"),
         ('"\\" \\\\ \\/ \\_ \\x41 \\u00e9 \\U0001F600"', '" \\ / \xa0 A é 😀'),
-        ('"\\ud83d\\ude00\\uD83D\\uDE00"', "😀😀"),
         ('"\\L\\P"', "\u2028\u2029"),
         ('"a\n   b"', "a b"),
         ('"a \\\n   b"', "a b"),
@@ -39,11 +38,13 @@ def test_a_quoted_scalar_means(written: str, meant: str) -> None:
 )
 def test_an_escaped_control_character_is_refused(escape: str) -> None:
     found = problem(f'a:\n  b: "ok{escape}"\n')
-    assert (found.rule, place(found), found.path) == ("yaml.control", (2, 9), "a.b")
-    assert escape in found.message
+    assert (found.rule, place(found), found.path) == ("yaml.control", (2, 6), "a.b")
+    assert "control character U+00" in found.message
 
 
-@pytest.mark.parametrize("escape", ["\\ud800", "\\udc00", "\\ude00\\ud83d", "\\ud83dx", "\\UFFFFFFFF", "\\U00110000"])
+@pytest.mark.parametrize(
+    "escape", ["\\ud800", "\\udc00", "\\ude00\\ud83d", "\\ud83d\\ude00", "\\ud83dx", "\\UFFFFFFFF", "\\U00110000"]
+)
 def test_an_escape_that_writes_no_character_is_refused(escape: str) -> None:
     assert {p.rule for p in problems(f'a: "{escape}"\n')} == {"yaml.control"}
 
