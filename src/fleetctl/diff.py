@@ -176,14 +176,23 @@ def _leaves(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Cha
     from deepdiff import DeepDiff  # not at the top: a plan without a changed policy need not load it
 
     found = DeepDiff(
-        canonical(before),
-        canonical(after),
+        _maps_of_texts(canonical(before)),
+        _maps_of_texts(canonical(after)),
         view="tree",
+        ignore_private_variables=False,  # a name is a name, also where it begins with two underscores
         threshold_to_diff_deeper=0,  # maps with few names in common are taken apart too: each field is a line
     )
     paths = {_shown_path(leaf.path(output_format="list"), before, after) for kind in found.values() for leaf in kind}
     for path in sorted(paths):
         yield Change(".".join(("policy", *path)), _at(before, path), _at(after, path))
+
+
+def _maps_of_texts(value: Any) -> Any:
+    """Maps, and below them the JSON of everything else: as Python compares, 1 and true are one, and two long lists
+    take minutes."""
+    if isinstance(value, dict):
+        return {name: _maps_of_texts(inner) for name, inner in value.items()}
+    return canonical_bytes({"": value}).decode("utf-8", "surrogatepass")
 
 
 def _shown_path(path: list[str | int], before: Any, after: Any) -> tuple[str, ...]:
