@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import serving
-from tests.e2e.homes import WORLD, Ran, fleetctl, fleetctl_process, pool_id
+from tests.e2e.homes import WORLD, Home, Ran, fleetctl, fleetctl_process, pool_id
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -115,3 +115,16 @@ def test_readers_plan_and_only_the_caller_applies(database_url: str, tmp_path: P
         assert fleetctl("plan", fleet, FLEETCTL_SERVER=server.url).code == 1
         with server.connect() as owner:
             assert list(owner.client.events.all()) == []
+
+
+def test_a_drift_that_asks_no_history_breaks_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: nobody looks who it was."""
+    home = Home(tmp_path)
+    home.files(root=ROOT, fra1=POOLS)
+    home.apply()
+    with home.hand() as client:
+        client.call("pools/offer", {"poolId": pool_id("fra1-h100"), "toTenantId": "acme", "quota": {"gpu": 16}})
+    check_drift(home.run("drift", "--format", "json"))
+    monkeypatch.setattr("fleetctl.history.History.of", lambda *_: None)
+    with pytest.raises(AssertionError):
+        check_drift(home.run("drift", "--format", "json"))

@@ -58,7 +58,7 @@ def test_yes_applies_the_plan_that_was_shown(home: Home) -> None:
     assert home.is_settled()
 
 
-@pytest.mark.parametrize("answer", [b"no\n", b"y\n", b"YES\n", b"\n", b"\x04", b"yes please\n"])
+@pytest.mark.parametrize("answer", [b"no\n", b"yes please\n", b"\x04"])
 def test_anything_else_writes_nothing(home: Home, answer: bytes) -> None:
     with unchanged(home):
         code, out, terminal = ask(home, answer)
