@@ -189,7 +189,6 @@ HOSTILE_NAMES = [
     "a b.yaml",
     "$(id).yml",
     "-x.yaml",
-    "\udcff.yaml",
     "é.yaml",
 ]
 
