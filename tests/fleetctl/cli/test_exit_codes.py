@@ -258,6 +258,15 @@ class TestFailure:
         failure.tell(ZeroDivisionError("oops"))
         assert "ZeroDivisionError: oops" in capsys.readouterr().err.splitlines()[0]
 
+    def test_a_traceback_acts_on_no_terminal_and_shows_no_password(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FLEETCTL_DEBUG", "1")
+        failure.tell(ComputeError(Problem("X", "", "\x1b[2Jhttps://u:pw@host\u202e")))
+        err = capsys.readouterr().err
+        assert "\\x1b[2Jhttps://(sensitive)@host\\u202e" in err.splitlines()[0]
+        assert not {"\x1b", "\u202e"} & set(err)
+
     def test_a_server_that_asks_for_patience_is_quoted(self, capsys: pytest.CaptureFixture[str]) -> None:
         failure.tell(ComputeError(Problem("RATE_LIMITED", "", "slow down"), retry_after_ms=5000))
         assert capsys.readouterr().err == "RATE_LIMITED: slow down\nHint: ask again in 5 s\n"
