@@ -16,7 +16,7 @@ from better_compute.domain.problems import ComputeError, Problem, Source
 from fleetctl.cli import failure
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.files import FilesError
-from tests.fleetctl.cli.runs import ENTRY, Fleet
+from tests.fleetctl.cli.runs import ENTRY, ROOT, Fleet
 
 TWO = ENTRY + "  - {idempotencyKey: fra1-b, offers: []}\n"
 
@@ -139,6 +139,19 @@ class TestBlocked:
         assert ran.code == 3
         assert "Blocked: 1 error." in ran.out
         assert fleet.on("apply", "--yes", "--allow", "archives=2", "--reason", "site closes").code == 0
+
+
+class TestCaller:
+    @pytest.mark.parametrize(("name", "said"), [("", "the files name no caller"), (" ", "no id"), ("a b", "no id")])
+    @pytest.mark.parametrize("command", ["plan", "drift", "id"])
+    def test_no_id_is_shown_that_derives_from_what_is_no_caller(
+        self, command: str, name: str, said: str, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fleet.write(root=ROOT.replace("caller: sa_fleet\n", ""))
+        monkeypatch.setenv("FLEETCTL_CALLER", name)
+        ran = fleet("id", "fra1-a", "--fleet", str(fleet.directory)) if command == "id" else fleet.on(command)
+        assert (ran.code, ran.out) == (1, "")
+        assert said in ran.err
 
 
 class TestMismatch:
