@@ -16,7 +16,8 @@ _FILE = click.Path(path_type=Path)
 
 @click.command(
     "apply",
-    help="Make the plan again, show it, have it approved, run it, and report what became of every operation.",
+    help="Make the plan again, show it, have it approved, run it, and report what became of every operation."
+    + options.PATH,
     epilog=options.examples(
         "fleetctl apply",
         "fleetctl apply fleet/ --plan plan.json --report report.json",
