@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import click
 import pytest
 
+from better_compute.domain.ids import DERIVATION
 from better_compute.domain.problems import ComputeError, Problem, Source
 from fleetctl.cli import failure
 from fleetctl.errors import EXIT_STALE, Stop
@@ -88,6 +90,17 @@ class TestErrors:
         assert ran.err.startswith("UNAUTHENTICATED: ")
         assert "t0ken-example" not in ran.err
 
+    @pytest.mark.parametrize("key", ["", "zz" * 32, "ab", "a" * 33, "é" * 32])
+    def test_a_server_whose_key_is_none_is_1_and_no_digest_is_made_under_it(
+        self, key: str, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FLEETCTL_TOKEN", "tok")
+        info = {"instanceId": "i", "derivation": DERIVATION, "time": 0, "version": "1", "capabilities": []}
+        with refusing({**info, "digestKey": key}) as url:
+            ran = fleet.on("plan", "--server", url)
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.startswith("UNAVAILABLE: the server's digestKey is not 16 bytes or more"), ran.err
+
     def test_a_rule_broken_by_the_files_is_1_in_validate_and_3_in_plan(self, fleet: Fleet) -> None:
         fleet.write("  - {idempotencyKey: fra1-a, class: metal, offers: []}\n")
         ran = fleet.on("validate")
@@ -104,16 +117,16 @@ class TestErrors:
 
 
 @contextmanager
-def refusing() -> Iterator[str]:
-    """The URL of a server that knows nobody, and says so with what it was sent."""
+def refusing(info: dict[str, Any] | None = None) -> Iterator[str]:
+    """The URL of a server that knows nobody, and says so with what it was sent; or that answers with `info`."""
 
     class Answer(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             error = {"code": "UNAUTHENTICATED", "message": f"unknown: {self.headers['Authorization']}"}
-            self.send_response(401)
+            self.send_response(200 if info else 401)
             self.end_headers()
-            self.wfile.write(json.dumps({"error": error}).encode())
+            self.wfile.write(json.dumps({"data": info} if info else {"error": error}).encode())
 
         def log_message(self, *_: object) -> None:
             """A test's server keeps silent."""
