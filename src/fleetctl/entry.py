@@ -18,6 +18,9 @@ def main() -> int:
 
     gc.disable()  # until the live state is read (`session`): up to there nearly everything that is made stays
 
-    from fleetctl.cli import run  # not at the top: it imports click
+    try:
+        from fleetctl.cli import run  # not at the top: it imports click
 
-    return run(sys.argv[1:])
+        return run(sys.argv[1:])
+    except KeyboardInterrupt:  # before or after the command line, which tells of its own
+        return 130

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -15,6 +16,7 @@ import pytest
 
 from better_compute.domain.ids import DERIVATION
 from better_compute.domain.problems import ComputeError, Problem, Source
+from fleetctl import entry
 from fleetctl.cli import failure
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.files import FilesError
@@ -246,6 +248,37 @@ class TestUsage:
         ran = fleet.on("plan", "--server", "")
         assert (ran.code, ran.out) == (1, "")
         assert "not the URL of a server" in ran.err
+
+
+class TestPlaces:
+    @pytest.mark.parametrize(
+        "flags",
+        [("--plan", "p", "--report", "./p"), ("--plan", "p", "--journal", "p"), ("--journal", "j", "--report", "j")],
+        ids=str,
+    )
+    def test_one_file_is_not_written_in_the_place_of_another(
+        self, flags: tuple[str, ...], fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        fleet.on("plan", "--out", "p")
+        before = Path("p").read_bytes()
+        ran = fleet.on("apply", "--yes", *flags)
+        assert (ran.code, "name the same file" in ran.err) == (64, True)
+        assert Path("p").read_bytes() == before
+
+    def test_what_is_no_file_may_take_both(self, fleet: Fleet) -> None:
+        null = os.devnull
+        assert fleet.on("apply", "--yes", "--journal", null, "--report", null).code == 0
+
+
+def test_an_interrupt_before_the_command_line_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: Sequence[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fleetctl.cli.run", interrupted)
+    monkeypatch.setattr("sys.argv", ["fleetctl", "schema"])
+    monkeypatch.setattr("gc.disable", lambda: None)
+    assert entry.main() == 130
 
 
 class TestFailure:
