@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -16,11 +15,10 @@ import pytest
 
 from better_compute.domain.ids import DERIVATION
 from better_compute.domain.problems import ComputeError, Problem, Source
-from fleetctl import entry
 from fleetctl.cli import failure
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.files import FilesError
-from tests.fleetctl.cli.runs import ENTRY, ROOT, Fleet
+from tests.fleetctl.cli.runs import ENTRY, Fleet
 
 TWO = ENTRY + "  - {idempotencyKey: fra1-b, offers: []}\n"
 
@@ -156,19 +154,6 @@ class TestBlocked:
         assert fleet.on("apply", "--yes", "--allow", "archives=2", "--reason", "site closes").code == 0
 
 
-class TestCaller:
-    @pytest.mark.parametrize(("name", "said"), [("", "the files name no caller"), (" ", "no id"), ("a b", "no id")])
-    @pytest.mark.parametrize("command", ["plan", "drift", "id"])
-    def test_no_id_is_shown_that_derives_from_what_is_no_caller(
-        self, command: str, name: str, said: str, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        fleet.write(root=ROOT.replace("caller: sa_fleet\n", ""))
-        monkeypatch.setenv("FLEETCTL_CALLER", name)
-        ran = fleet("id", "fra1-a", "--fleet", str(fleet.directory)) if command == "id" else fleet.on(command)
-        assert (ran.code, ran.out) == (1, "")
-        assert said in ran.err
-
-
 class TestMismatch:
     def test_an_environment_against_the_pins_is_4(self, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("FLEETCTL_TENANT", "acme")
@@ -248,37 +233,6 @@ class TestUsage:
         ran = fleet.on("plan", "--server", "")
         assert (ran.code, ran.out) == (1, "")
         assert "not the URL of a server" in ran.err
-
-
-class TestPlaces:
-    @pytest.mark.parametrize(
-        "flags",
-        [("--plan", "p", "--report", "./p"), ("--plan", "p", "--journal", "p"), ("--journal", "j", "--report", "j")],
-        ids=str,
-    )
-    def test_one_file_is_not_written_in_the_place_of_another(
-        self, flags: tuple[str, ...], fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        fleet.on("plan", "--out", "p")
-        before = Path("p").read_bytes()
-        ran = fleet.on("apply", "--yes", *flags)
-        assert (ran.code, "name the same file" in ran.err) == (64, True)
-        assert Path("p").read_bytes() == before
-
-    def test_what_is_no_file_may_take_both(self, fleet: Fleet) -> None:
-        null = os.devnull
-        assert fleet.on("apply", "--yes", "--journal", null, "--report", null).code == 0
-
-
-def test_an_interrupt_before_the_command_line_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_: Sequence[str]) -> int:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("fleetctl.cli.run", interrupted)
-    monkeypatch.setattr("sys.argv", ["fleetctl", "schema"])
-    monkeypatch.setattr("gc.disable", lambda: None)
-    assert entry.main() == 130
 
 
 class TestFailure:
