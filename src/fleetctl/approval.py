@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from fleetctl import history
@@ -12,6 +11,7 @@ from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.history import History, LastEvent, Subject
 from fleetctl.live import Live
 from fleetctl.plan import Plan, Scope
+from fleetctl.words import time
 
 if TYPE_CHECKING:
     from better_compute.client import Client
@@ -50,15 +50,17 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client) -> None:
     """`--plan`: equal, or the rest of it after a run that was killed. Raises Stop with every difference otherwise."""
     _check_scope(saved.scope, plan.scope)
     if saved.expires_at is not None and live.instance.now > saved.expires_at:
-        raise Stop(EXIT_STALE, f"the plan expired at {_time(saved.expires_at)}, by the server's clock: make a new one")
+        raise Stop(EXIT_STALE, f"the plan expired at {time(saved.expires_at)}, by the server's clock: make a new one")
     if saved.inputs != plan.inputs:
         raise Stop(EXIT_STALE, "the files are not those that the plan was made from: make a new one")
     if saved.digest == plan.digest:
         return
     last = history.read(client, {operation.subject[0] for operation in saved.operations}, after=saved.sequence)
     open_now = {operation.subject for operation in plan.operations}
-    rest = [o for o in saved.operations if o.subject in open_now or not _is_done(o, last, saved.digest)]
-    moved = [f"{o.name}: {_who(event)}" for o in rest if (event := last.of(o.subject))]
+    rest = [o for o in saved.operations if o.subject in open_now or not _is_done(o, last, saved)]
+    # A call of the killed run may land after the live state was read: then its event is this plan's own.
+    others = [(o, event) for o in rest if (event := last.of(o.subject)) and not _is_own(event, saved)]
+    moved = [f"{o.name}: {_who(event)}" for o, event in others]
     differences = _differences(rest, plan)
     if moved or differences:
         raise Stop(
@@ -81,10 +83,14 @@ def _check_scope(saved: Scope, now: Scope) -> None:
         raise Stop(EXIT_STALE, "the plan was made for another target", wrong)
 
 
-def _is_done(operation: SavedOperation, last: History, digest: str) -> bool:
+def _is_done(operation: SavedOperation, last: History, saved: SavedPlan) -> bool:
     """By this very plan: the last event of the object names it. That the object is as wished was seen before."""
     event = last.of(operation.subject)
-    return event is not None and event.via.get("digest") == digest
+    return event is not None and _is_own(event, saved)
+
+
+def _is_own(event: LastEvent, saved: SavedPlan) -> bool:
+    return event.via.get("digest") == saved.digest
 
 
 def _differences(rest: Sequence[SavedOperation], plan: Plan) -> list[str]:
@@ -107,8 +113,4 @@ def _object(name: str, subject: Subject) -> str:
 
 
 def _who(event: LastEvent) -> str:
-    return f"{event.type} by {event.actor_id} at {_time(event.time)}"
-
-
-def _time(epoch_ms: int) -> str:
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return f"{event.type} by {event.actor_id} at {time(event.time)}"

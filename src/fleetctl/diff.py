@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from better_compute.domain.policy.canonical import canonical, canonical_bytes
 from better_compute.domain.problems import CONFLICT, INVALID_STATE, NOT_FOUND, Problem
 from better_compute.domain.state import Pool, PoolState, Terms
 from fleetctl.desired import Desired, PoolEntry
+from fleetctl.words import time
 
 
 class Absent:
@@ -69,7 +69,7 @@ class Diff:
     counts live pools that are nobody's business here; `gone` are tombstones of pools that never were."""
 
     pools: tuple[PoolDiff, ...]
-    removed: tuple[PoolState, ...]
+    removed: tuple[Pool, ...]
     foreign: int
     gone: tuple[PoolEntry, ...]
 
@@ -83,8 +83,8 @@ def compare(desired: Desired, live: Mapping[str, PoolState]) -> Diff:
             gone.append(entry)
         elif (found := _compare_pool(entry, state)) is not None:
             pools.append(found)
-    rest = [s for i, s in live.items() if i not in desired.entries and s.pool and not s.pool.archived]
-    removed = tuple(s for s in rest if s.pool and _is_ours(s.pool, desired))
+    rest = [s.pool for i, s in live.items() if i not in desired.entries and s.pool and not s.pool.archived]
+    removed = tuple(pool for pool in rest if _is_ours(pool, desired))
     return Diff(pools=tuple(pools), removed=removed, foreign=len(rest) - len(removed), gone=tuple(gone))
 
 
@@ -135,7 +135,7 @@ def _unborn(entry: PoolEntry) -> PoolDiff:
 def _check_identity(entry: PoolEntry, wish: CreatePool, pool: Pool) -> list[Problem]:
     """What no operation can change: an archived pool is not revived, and five fields are for life."""
     if pool.archived_at is not None:
-        when = datetime.fromtimestamp(pool.archived_at / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        when = time(pool.archived_at)
         message = f"this key belongs to a pool that was archived on {when}, and an archived pool is not revived"
         return [Problem(INVALID_STATE, "pool.key", message, "idempotencyKey", "use a new key")]
     pairs = {
@@ -176,14 +176,23 @@ def _leaves(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Cha
     from deepdiff import DeepDiff  # not at the top: a plan without a changed policy need not load it
 
     found = DeepDiff(
-        canonical(before),
-        canonical(after),
+        _maps_of_texts(canonical(before)),
+        _maps_of_texts(canonical(after)),
         view="tree",
+        ignore_private_variables=False,  # a name is a name, also where it begins with two underscores
         threshold_to_diff_deeper=0,  # maps with few names in common are taken apart too: each field is a line
     )
     paths = {_shown_path(leaf.path(output_format="list"), before, after) for kind in found.values() for leaf in kind}
     for path in sorted(paths):
         yield Change(".".join(("policy", *path)), _at(before, path), _at(after, path))
+
+
+def _maps_of_texts(value: Any) -> Any:
+    """Maps, and below them the JSON of everything else: as Python compares, 1 and true are one, and two long lists
+    take minutes."""
+    if isinstance(value, dict):
+        return {name: _maps_of_texts(inner) for name, inner in value.items()}
+    return canonical_bytes({"": value}).decode("utf-8", "surrogatepass")
 
 
 def _shown_path(path: list[str | int], before: Any, after: Any) -> tuple[str, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from better_compute.domain.problems import Source
-from better_compute.domain.state import PoolState
+from better_compute.domain.state import Pool
 from fleetctl import history
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.diff import Change, Diff, OfferDiff, PoolDiff
@@ -43,7 +43,7 @@ class Drifted:
 def find(desired: Desired, diff: Diff, client: Client) -> tuple[Drifted, ...]:
     """Everything that drifted, in order of pools and tenants, each with the last event of its object."""
     found = [drifted for pool in diff.pools for drifted in _of_pool(pool, desired)]
-    found += [_removed(state, desired) for state in diff.removed]
+    found += [_removed(pool, desired) for pool in diff.removed]
     last = history.read(client, {drifted.pool_id for drifted in found})
     return tuple(_attributed(drifted, last, desired) for drifted in found)
 
@@ -51,9 +51,8 @@ def find(desired: Desired, diff: Diff, client: Client) -> tuple[Drifted, ...]:
 def _of_pool(diff: PoolDiff, desired: Desired) -> list[Drifted]:
     """The pool itself, and each of its offers."""
     entry, found = diff.entry, []
-    what = _what(diff)
-    if what:
-        found.append(_drifted(entry, what, (*diff.changes,)))
+    if what := _what(diff):
+        found.append(_drifted(entry, what, diff.changes))
     if diff.owner_quota:
         found.append(_drifted(entry, "the owner's quota is otherwise", diff.owner_quota, desired.tenant_id))
     if diff.live is not None:
@@ -77,7 +76,7 @@ def _offer_words(offer: OfferDiff) -> str:
     return "the offer is otherwise" if offer.after else "the offer stands in no file"
 
 
-def _drifted(entry: PoolEntry, what: str, changes: Sequence[Change], to_tenant_id: str | None = None) -> Drifted:
+def _drifted(entry: PoolEntry, what: str, changes: tuple[Change, ...], to_tenant_id: str | None = None) -> Drifted:
     place = entry.offer_places.get(to_tenant_id, entry.place) if to_tenant_id else entry.place
     return Drifted(
         kind="pending",
@@ -85,15 +84,12 @@ def _drifted(entry: PoolEntry, what: str, changes: Sequence[Change], to_tenant_i
         key=entry.key,
         to_tenant_id=to_tenant_id,
         what=what,
-        changes=tuple(changes),
+        changes=changes,
         source=place.source(),
     )
 
 
-def _removed(state: PoolState, desired: Desired) -> Drifted:
-    pool = state.pool
-    if pool is None:
-        raise ValueError("a removed pool is a live one")
+def _removed(pool: Pool, desired: Desired) -> Drifted:
     what = f"this fleet made it, and no entry of {desired.fleet} names it"
     return Drifted(
         kind="removed",

@@ -11,7 +11,7 @@ def main() -> int:
         return 0
     import gc
 
-    gc.disable()  # until the live state is read (`flow`): up to there nearly everything that is made stays
+    gc.disable()  # until the live state is read (`session`): up to there nearly everything that is made stays
 
     from fleetctl.cli import run  # not at the top: it imports click
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from better_compute.domain.ids import KEY, derive, is_key
 from fleetctl import apply as applying
-from fleetctl import approval, guards, preflight, report, target
+from fleetctl import approval, guards, machine, preflight, report, target
 from fleetctl import drift as drifting
 from fleetctl import plan as planning
 from fleetctl.desired.check import check
@@ -41,10 +41,11 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a command ended: its report, and its exit code."""
+    """How a command ended: its report, its exit code, and what people should know besides."""
 
     report: Document
     exit_code: int
+    remark: str = ""
 
 
 def validate(request: Request) -> Finished:
@@ -52,14 +53,14 @@ def validate(request: Request) -> Finished:
     # 1. Read the files.
     wished = load(request.path, caller=request.environ.get(target.CALLER))
     # 2. Judge them by the rules.
-    problems = [*wished.warnings, *check(wished)]
+    problems = check(wished)
     wrong = any(problem.severity == "error" for problem in problems)
     return Finished(report.of_validate(problems, wished), EXIT_ERROR if wrong else EXIT_OK)
 
 
-def plan(request: Request, *, out: Path | None = None, expires: str | None = None, detailed: bool = False) -> Finished:
-    """What an apply would do. `detailed`: exit 2 when there is something to do."""
-    lifetime = report.lifetime(expires)
+def plan(request: Request, *, out: Path | None = None, lifetime: int | None = None, detailed: bool = False) -> Finished:
+    """What an apply would do. The plan file may be applied for `lifetime` milliseconds of the server's clock, None: for
+    ever. `detailed`: exit 2 when there is something to do."""
     # 1. Read the files; 2. choose the target; 3. read the live state.
     with opened(request) as session:
         # 4. Make the plan; 5. judge it by rules and guards.
@@ -67,10 +68,9 @@ def plan(request: Request, *, out: Path | None = None, expires: str | None = Non
         # 6. Say it, and keep it.
         document = session.shown(made, None if lifetime is None else session.live.instance.now + lifetime)
     if out is not None:
-        report.save(out, report.write_plan(document))
-    if made.blocked:
-        return Finished(document, EXIT_BLOCKED)
-    return Finished(document, EXIT_CHANGES if detailed and made.operations else EXIT_OK)
+        machine.save(out, report.file_bytes(document))
+    code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and made.operations else EXIT_OK
+    return Finished(document, code, f"The plan is in {out}" if out else "")
 
 
 def apply(
@@ -98,15 +98,14 @@ def apply(
         document = session.shown(made)
         if made.blocked:
             return Finished(document, EXIT_BLOCKED)
-        if made.operations and not approve(document):
+        if (made.operations or made.findings) and not approve(document):
             raise Stop(EXIT_ERROR, "not approved: nothing was written")
         # 7. Run it.
         outcomes, signal_name = _run(made, digest, session, journal, parallelism, progress)
         # 8. Say what was done and what was not.
         finished = report.of_apply(replace(made, digest=digest), outcomes, session.header(), signal_name)
-    if report_file is not None:
-        report.save(report_file, report.write_plan(finished))
-    return Finished(finished, _exit_code(outcomes, signal_name))
+    remark = "" if report_file is None else _keep(report_file, finished)
+    return Finished(finished, _exit_code(outcomes, signal_name), remark)
 
 
 def drift(request: Request) -> Finished:
@@ -125,15 +124,16 @@ def whoami(request: Request) -> Finished:
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
     with connected(wished, chosen, request) as connection:
         url = target.shown(chosen.server, request.base)
-        now = report.clock()
+        now = machine.clock()
         document = report.of_whoami(connection.client, wished, url, overridden=chosen.overridden, now=now)
     return Finished(document, EXIT_OK)
 
 
 def derived_id(request: Request, key: str, tenant: str | None, caller: str | None) -> Finished:
     """The pool id that a key derives; with tenant and caller given no fleet is read."""
-    if not is_key(key):
-        raise Stop(EXIT_USAGE, f"a key is {KEY.pattern}: no pool has this one")
+    for what, name in (("key", key), ("tenant", tenant), ("caller", caller)):
+        if name is not None and not is_key(name):
+            raise Stop(EXIT_USAGE, f"a {what} is {KEY.pattern}: no pool has this one")
     if tenant is None or caller is None:
         wished = load(request.path, caller=caller or request.environ.get(target.CALLER))
         tenant, caller = tenant or wished.tenant_id, caller or caller_of(wished)
@@ -155,8 +155,18 @@ def _check_caller(session: Session) -> None:
 
 def _check_place(path: Path) -> None:
     """That a report cannot be written is found out before there is something to report."""
-    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+    place = path if path.exists() and not path.is_file() else path.absolute().parent
+    if path.is_dir() or not os.access(place, os.W_OK):
         raise Stop(EXIT_ERROR, f"no report can be written to {path}: nothing was done")
+
+
+def _keep(path: Path, document: report.ApplyReport) -> str:
+    """Keep a report. What was done is done and is said, also where there is no room for the file: that is a remark."""
+    try:
+        machine.save(path, report.file_bytes(document))
+    except OSError as error:
+        return f"The report could not be written to {path}: {error.strerror or error}"
+    return ""
 
 
 def _approved(saved: approval.SavedPlan | None, expect: str | None, made: Plan, session: Session) -> str:
@@ -181,10 +191,12 @@ def _run(
     change: dict[str, Any] = {
         "fleet": made.scope.fleet,
         "digest": digest,
-        "commit": report.commit_of(session.request.base),
+        "commit": session.commit,
     }
     if override.numbers:
-        change |= {"allow": dict(override.numbers), "reason": override.reason}
+        change["allow"] = dict(override.numbers)
+    if override.reason is not None:
+        change["reason"] = override.reason
     stop = Event()
     with ExitStack() as stack:
         stream = stack.enter_context(journal.open("ab", buffering=0)) if journal else None
@@ -193,7 +205,7 @@ def _run(
             executor=stack.enter_context(ThreadPoolExecutor(parallelism)),
             parallelism=parallelism,
             change=change,
-            journal=Journal(stream, report.clock, digest),
+            journal=Journal(stream, machine.clock, digest),
             progress=progress,
             stop=stop,
         )

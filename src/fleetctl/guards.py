@@ -9,6 +9,7 @@ from better_compute.domain.atoms import ATOMS
 from better_compute.domain.problems import Problem
 from fleetctl.live import Live
 from fleetctl.plan import Operation, Plan
+from fleetctl.words import count
 
 MAX_ARCHIVES = 1
 MAX_ARCHIVE_PERCENT = 10
@@ -33,13 +34,13 @@ def check(plan: Plan, live: Live, override: Override) -> list[Problem]:
     """A problem for every guard that the plan breaks; the plan itself is always shown whole."""
     archives = [operation for operation in plan.operations if operation.action == "archive"]
     withdrawals = [operation for operation in plan.operations if _withdraws(operation)]
-    lost = sum(len(_others(live, operation)) for operation in archives) + len(withdrawals)
+    lost = sum(len(live.others(operation.pool_id)) for operation in archives) + len(withdrawals)
     found = []
     if (limit := _archive_limit(plan, override)) < len(archives):
-        message = f"{_count(len(archives), 'archive')}, and one apply may do {limit}"
+        message = f"{count(len(archives), 'archive')}, and one apply may do {limit}"
         found.append(_problem("guard.archives", message, "archives", len(archives), archives[0]))
     if (limit := override.numbers.get("withdrawals", MAX_WITHDRAWALS)) < lost:
-        message = f"{_count(lost, 'withdrawal')}, and one apply may do {limit}"
+        message = f"{count(lost, 'withdrawal')}, and one apply may do {limit}"
         found.append(_problem("guard.withdrawals", message, "withdrawals", lost, (withdrawals or archives)[0]))
     return found
 
@@ -62,14 +63,6 @@ def _withdraws(operation: Operation) -> bool:
     return bool(had) and not any(after.get(resource, 0) for resource in ATOMS.values())
 
 
-def _others(live: Live, operation: Operation) -> list[str]:
-    return [tenant for tenant in live.pools[operation.pool_id].offers if tenant != live.tenant_id]
-
-
 def _problem(rule: str, message: str, name: str, number: int, first: Operation) -> Problem:
     hint = f'if that is meant: --allow {name}={number} --reason "why"'
     return Problem("BLOCKED", rule, message, hint=hint, source=first.source)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

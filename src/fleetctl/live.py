@@ -43,6 +43,10 @@ class Live:
     pools: Mapping[str, PoolState]
     sites: Mapping[str, Site]
 
+    def others(self, pool_id: str) -> list[str]:
+        """Whom a live pool is offered to, its owner left out."""
+        return sorted(tenant_id for tenant_id in self.pools[pool_id].offers if tenant_id != self.tenant_id)
+
 
 def read(client: Client, url: str, tenant_id: str) -> Live:
     """Read what `tenant_id` owns. Raises ComputeError: a partial read is never planned on."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from better_compute.domain.commands import SetQuota
 from better_compute.domain.decide import decide
 from better_compute.domain.facts import Facts
-from better_compute.domain.problems import Problem, Refused, errors
+from better_compute.domain.problems import VERSION_CONFLICT, Problem, Refused, errors
 from better_compute.domain.state import PoolState
 from fleetctl.desired.locate import locate
 from fleetctl.live import Live
@@ -51,12 +51,16 @@ def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[
 
 
 def _answered(judged: list[list[Problem]], answers: Iterable[Sequence[Problem]]) -> list[list[Problem]]:
-    """Local problems, and of the server's those of rules that were open here; its answers close them."""
+    """Local problems, and of the server's those that were not seen here; its answers close what was open.
+
+    What it says of versions is left out: they moved since they were read, as they do when calls of a killed apply
+    still land, and each write is judged by them at its own moment.
+    """
     merged = []
     for local, remote in zip(judged, answers, strict=True):
         known = [p for p in local if p.severity != "unchecked"]
         rules = {p.rule for p in known}
-        merged.append(known + [p for p in remote if p.rule not in rules])
+        merged.append(known + [p for p in remote if p.rule not in rules and p.code != VERSION_CONFLICT])
     return merged
 
 

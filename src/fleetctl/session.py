@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from fleetctl import live as reading
-from fleetctl import report, target
+from fleetctl import machine, report, target
 from fleetctl.desired import Desired
 from fleetctl.desired.load import load
 from fleetctl.guards import NO_OVERRIDE, Override
@@ -43,13 +43,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """Files and live state, both read."""
+    """Files and live state, both read. `commit` is the one that the files are of; see `machine.commit_of`."""
 
     request: Request
     desired: Desired
     target: target.Target
     client: Client
     live: Live
+    commit: str | None
 
     def header(self, expires_at: int | None = None) -> report.Header:
         return report.Header(
@@ -62,7 +63,7 @@ class Session:
             derivation=self.live.instance.derivation,
             server_overridden=self.target.overridden,
             created_at=self.live.instance.now,
-            commit=report.commit_of(self.request.base),
+            commit=self.commit,
             allow=self.request.override.numbers,
             reason=self.request.override.reason,
             expires_at=expires_at,
@@ -78,6 +79,7 @@ def opened(request: Request) -> Iterator[Session]:
     """Read the files, choose the target, read the live state. Raises FilesError, ComputeError, and Stop for a pin that
     does not match."""
     wished = load(request.path, caller=request.environ.get(target.CALLER))
+    commit = machine.commit_of(request.base)
     caller_of(wished)
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
     with connected(wished, chosen, request) as connection:
@@ -86,7 +88,9 @@ def opened(request: Request) -> Iterator[Session]:
         # What was imported and read lives to the end: no collection looks through it again.
         gc.freeze()
         gc.enable()
-        yield Session(request=request, desired=wished, target=chosen, client=connection.client, live=live)
+        yield Session(
+            request=request, desired=wished, target=chosen, client=connection.client, live=live, commit=commit
+        )
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from better_compute.domain.policy.secrets import mask_text
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from fleetctl.desired import Desired, Embedded
 from fleetctl.errors import EXIT_STALE, Stop
@@ -29,20 +30,20 @@ def choose(
     pins = {
         TENANT: desired.tenant_id,
         CALLER: desired.caller,
-        SERVER: None if flag else _spelled(desired.server, base),
+        SERVER: _spelled(desired.server, base) if flag is None else None,
     }
     wrong = tuple(
-        f"{name} is {environ[name]}, and the files say {pin}"
+        mask_text(f"{name} is {environ[name]}, and the files say {pin}")
         for name, pin in pins.items()
         if pin is not None and environ.get(name) and _normal(environ[name]) != _normal(pin)
     )
     if wrong:
         raise Stop(EXIT_STALE, "the environment does not match the files' pins; nothing was read", wrong)
-    server = flag or desired.server or environ.get(SERVER)
+    server = flag if flag is not None else desired.server or environ.get(SERVER) or None
     if server is None:
         hint = "write `server:` in fleet.yaml, or give --server or FLEETCTL_SERVER"
         raise ComputeError(Problem(INVALID_INPUT, "fleet.server", "no server is named", hint=hint))
-    overridden = bool(flag) and desired.server is not None
+    overridden = flag is not None and desired.server is not None
     return Target(server=server, overridden=overridden, token=_token(environ, token_file))
 
 

@@ -103,6 +103,17 @@ def test_k047_an_override_names_the_number_that_may_pass(home: Home) -> None:
     assert [(via["allow"], via["reason"]) for via in allowed if via] == [({"archives": 3}, "site closes")] * 3
 
 
+def test_k047_an_override_is_named_at_plan_and_again_at_apply(home: Home, tmp_path: Path) -> None:
+    live(home, 2)
+    home.wish(tombstone("fra1-00"), tombstone("fra1-01"))
+    allowed = ("--allow", "archives=2", "--reason", "site closes")
+    home.plan("--out", tmp_path / "plan.json", *allowed)
+    with unchanged(home):
+        home.apply("--plan", tmp_path / "plan.json", code=3)
+    home.apply("--plan", tmp_path / "plan.json", *allowed)
+    assert home.is_settled()
+
+
 def test_k047_one_archive_of_one_pool_passes(home: Home) -> None:
     live(home, 1)
     home.wish(tombstone("fra1-00"))

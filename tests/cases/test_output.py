@@ -86,7 +86,9 @@ def test_k080_a_server_that_repeats_the_token_does_not_print_it(home: Home) -> N
 
 
 @pytest.fixture
-def settled(home: Home) -> Home:
+def settled(home: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """One pool that is as wished. In this process nobody waits between attempts."""
+    monkeypatch.setattr("better_compute.client.retry.Retry.backoff", lambda *_: 0.01)
     home.wish(entry("fra1-a", {"acme": 8}), keyPrefix="fra1-")
     home.apply()
     return home

@@ -136,6 +136,7 @@ class Home:
         self.directory.mkdir(parents=True)
         self.database = directory / "plane.db"
         self.database.write_bytes(_template())
+        self.url = f"sqlite:///{self.database}"
         self.target: tuple[str, ...] = ()
         self.environ: dict[str, str] = {}
 
@@ -188,6 +189,14 @@ class Home:
             *arguments,
         ]
 
+    def move(self, url: str) -> None:
+        """To another database, which is empty; its commands then go over the network."""
+        with TemporaryDirectory() as name:
+            world = Path(name) / "world.yaml"
+            world.write_text(WORLD)
+            with opened(url, SYSTEM, world):
+                self.url = url
+
     def point(self, url: str, token: str) -> None:
         """From here on commands go to a server over the network."""
         self.target, self.environ = ("--server", url), {"FLEETCTL_TOKEN": token}
@@ -213,7 +222,7 @@ class Home:
     @contextmanager
     def hand(self, identity: str = "sa_hand", tenant_id: str = "root") -> Iterator[Client]:
         """Somebody else at the same control plane."""
-        server = Embedded(str(self.database), create=False)
+        server = Embedded(self.url, create=False)
         with connect(server, tenant_id=tenant_id, caller=identity) as connection:
             yield connection.client
 
@@ -244,7 +253,7 @@ def unchanged(home: Home) -> Iterator[None]:
 @contextmanager
 def served(home: Home) -> Iterator[tuple[Server, Proxy]]:
     """`better-compute serve` on the home's database, and a proxy that the home's commands go through."""
-    with serving(f"sqlite:///{home.database}") as server, proxied(server.url) as proxy:
+    with serving(home.url) as server, proxied(server.url) as proxy:
         home.point(proxy.url, server.token("sa_fleet"))
         yield server, proxy
 

@@ -149,6 +149,14 @@ def test_k051_an_environment_that_disagrees_ends_the_run_before_anything_is_read
     assert f"FLEETCTL_{name} is {value}, and the files say" in said
 
 
+def test_a_plan_that_does_not_say_whose_it_is_breaks_the_law(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: neither digests nor the check of a plan file know of server, tenant and caller."""
+    monkeypatch.setattr("fleetctl.plan.digest.Scope.json", lambda _: {})
+    monkeypatch.setattr("fleetctl.approval._check_scope", lambda *_: None)
+    with pytest.raises(AssertionError):
+        test_k028_a_plan_runs_at_its_own_control_plane_alone(home)
+
+
 # A file that is not what was written.
 
 
@@ -349,7 +357,7 @@ def test_a_plan_expires_by_the_servers_clock(home: Home, monkeypatch: pytest.Mon
     expires_at = json.loads(file.read_text())["expiresAt"]
     assert expires_at == json.loads(file.read_text())["createdAt"] + 3_600_000
     with monkeypatch.context() as later:
-        later.setattr("fleetctl.report.clock", lambda: expires_at + 1_000_000)
+        later.setattr("fleetctl.machine.clock", lambda: expires_at + 1_000_000)
         home.plan()
     home.apply("--plan", file)
     later_file = home.directory.parent / "later.json"

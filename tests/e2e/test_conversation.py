@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import serving
-from tests.e2e.homes import WORLD, Ran, fleetctl, fleetctl_process, pool_id
+from tests.e2e.homes import WORLD, Home, Ran, entry, fleetctl, fleetctl_process, pool_id
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -115,3 +115,30 @@ def test_readers_plan_and_only_the_caller_applies(database_url: str, tmp_path: P
         assert fleetctl("plan", fleet, FLEETCTL_SERVER=server.url).code == 1
         with server.connect() as owner:
             assert list(owner.client.events.all()) == []
+
+
+def test_a_customer_has_a_fleet_of_its_own(tmp_path: Path) -> None:
+    """On its own site, beside what it is offered by others."""
+    home = Home(tmp_path)
+    home.wish(entry("shared", {"acme": 8}))
+    home.apply()
+    home.wish(entry("own", {"globex": 2}, siteId="site_acme"), tenantId="acme", caller="sa_acme")
+    report = home.apply().report
+    assert {o["poolId"] for o in report["done"]} == {pool_id("own", "sa_acme", "acme")}
+    assert home.is_settled()
+    assert home.plan().report["summary"]["foreign"] == 0
+    home.wish(entry("own", [], siteId="site_fra1"), tenantId="acme", caller="sa_acme", keyPrefix="own")
+    assert "pools[own].siteId" in home.plan(code=3).out
+
+
+def test_a_drift_that_asks_no_history_breaks_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: nobody looks who it was."""
+    home = Home(tmp_path)
+    home.files(root=ROOT, fra1=POOLS)
+    home.apply()
+    with home.hand() as client:
+        client.call("pools/offer", {"poolId": pool_id("fra1-h100"), "toTenantId": "acme", "quota": {"gpu": 16}})
+    check_drift(home.run("drift", "--format", "json"))
+    monkeypatch.setattr("fleetctl.history.History.of", lambda *_: None)
+    with pytest.raises(AssertionError):
+        check_drift(home.run("drift", "--format", "json"))

@@ -120,13 +120,27 @@ def check_converged(site: Site, planned: dict[str, Any], *arguments: str | Path,
         assert {e.via["digest"] for e in events if e.via} == {digest}
 
 
-@pytest.mark.parametrize(("when", "k"), boundaries(QUICK))
-def test_the_same_command_again_repairs_a_killed_apply(site: Site, when: str, k: int) -> None:
+def check_repaired(site: Site, when: str, k: int) -> None:
     site.prepare()
     planned = site.home.plan(*ALLOWED).report
     assert len(planned["operations"]) == 100
     apply_killed(site, when, k, "--yes")
     check_converged(site, planned, "--yes")
+
+
+@pytest.mark.parametrize(("when", "k"), boundaries(QUICK))
+def test_the_same_command_again_repairs_a_killed_apply(site: Site, when: str, k: int) -> None:
+    check_repaired(site, when, k)
+
+
+@pytest.mark.long
+def test_on_postgresql_too(postgres_url: str, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.move(postgres_url)
+    with served(home) as (_, proxy):
+        site = Site(home, proxy)
+        for when, k in BOUNDARIES:
+            check_repaired(site, when, k)
 
 
 @pytest.mark.parametrize(("when", "k"), boundaries([("after", 44)]))

@@ -73,6 +73,12 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield Site(home, server, proxy)
 
 
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process nobody waits between attempts, unless a server asked for it."""
+    monkeypatch.setattr("better_compute.client.retry.Retry.backoff", lambda *_: 0.01)
+
+
 @pytest.fixture
 def site(shared: Site) -> Site:
     shared.fleets += 1

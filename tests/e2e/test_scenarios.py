@@ -78,7 +78,7 @@ CHANGES = {
         [{"idempotencyKey": "old", "archived": True}, entry("new", {"acme": 32})],
         [["create new", "offer new to acme", "archive old"]],
         ["--allow", "archives=1", "--reason", "moved"],
-        effect="withdraws its 1 offers: acme",
+        effect="withdraws what it offers to acme",
     ),
     "a pool of two becomes singleTenant": Change(
         [entry("a", {"acme": 8, "globex": 8})],

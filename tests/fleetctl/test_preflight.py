@@ -15,8 +15,9 @@ from fleetctl import preflight
 from fleetctl.desired.load import load
 from fleetctl.live import read
 from fleetctl.plan import make
-from tests.e2e.edge import Asked, edged
+from tests.e2e.edge import Asked, apply_over, edged, planned, straight
 from tests.e2e.homes import Home, entry
+from tests.e2e.partly import do
 from tests.model import ControlPlane, desired, fleet
 from tests.model import entry as wished
 
@@ -111,6 +112,25 @@ def test_a_pool_of_somebody_else_is_missed() -> None:
     plan = plane.plan(desired(fleet(wished("a", offers=[{"toTenantId": "acme", "quota": {"gpu": 1}}]))))
     live = replace(plane.live(), pools={})
     assert [p.rule for p in preflight.check(plan, live, None) if p.severity == "error"] == ["pool.owner"]
+
+
+def test_versions_that_move_while_a_plan_is_made_are_left_to_the_writes(home: Home) -> None:
+    """As when calls of a killed apply still land: the same command again must not be refused for them."""
+    home.wish(entry("a", {"acme": 8}))
+    home.apply()
+    home.wish(entry("a", {"acme": 9, "globex": 8}, policy={"maxPending": "6h"}))
+
+    def bend(request: Asked) -> httpx.Response:
+        if request.operation == "preflight/check":
+            do(home, {o.n for o in planned(home).operations})
+        return request.forward()
+
+    with edged(home, bend) as client:
+        live = read(client, "", "root")
+        plan = make(load(home.directory), live)
+        assert preflight.check(plan, live, client) == []
+    assert home.is_settled()
+    assert {o.note for o in apply_over(home, straight, plan)} == {"already as wished"}
 
 
 # The fold.

@@ -42,6 +42,10 @@ def test_a_flag_where_the_files_name_none_overrides_nothing() -> None:
     assert (chosen.server, chosen.overridden) == (URL, False)
 
 
+def test_a_blank_flag_is_no_flag_left_out() -> None:
+    assert choose(files(), flag="").server == "", "whoever connects refuses it; the files' server was not asked for"
+
+
 def test_the_environment_stands_in_where_the_files_name_none() -> None:
     assert choose(files(None), SERVER=URL).server == URL
 
@@ -76,6 +80,13 @@ def test_an_environment_that_disagrees_is_exit_4(desired: Desired, environ: dict
     assert stopped.value.exit_code == EXIT_STALE
     assert any(said in detail for detail in stopped.value.details)
     assert "nothing was read" in stopped.value.message
+
+
+def test_a_disagreement_does_not_print_the_user_part_of_a_url() -> None:
+    with pytest.raises(Stop) as stopped:
+        choose(files(), SERVER="https://me:pw-example@other.example.com")
+    assert "other.example.com" in stopped.value.details[0]
+    assert "pw-example" not in stopped.value.details[0]
 
 
 def test_every_disagreement_is_told_at_once() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from better_compute.api.handle import handler
 from better_compute.bootstrap.machines import join_all, join_created
 from better_compute.bootstrap.runtime import Runtime
-from better_compute.domain.ids import is_key
+from better_compute.domain.ids import KEY_SAYS, is_key
 from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem
 from better_compute.iam import OwnTenant, Tokens, Trusted
 from better_compute.service.actions import ROOT
@@ -42,8 +42,7 @@ class ControlPlane:
         """Raises ComputeError, with the line to write into the world file, when there is no such identity."""
         if not is_key(identity_id):
             message = "the embedded control plane is asked as an identity, and this is the id of none"
-            hint = "an id is 1 to 128 ASCII letters, digits and . _ : - and begins with a letter or digit"
-            raise ComputeError(Problem(UNAUTHENTICATED, "world.identity", message, "caller", hint))
+            raise ComputeError(Problem(UNAUTHENTICATED, "world.identity", message, "caller", KEY_SAYS))
         if self.store.view(lambda tx: tx.identity(identity_id)) is not None:
             return
         line = f"- {{id: {identity_id}, tenantId: {tenant_id}, kind: service}}"

@@ -23,6 +23,7 @@ Id = Annotated[str, StringConstraints(pattern=rf"^(?:{KEY.pattern})$", max_lengt
 _PRINTABLE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
 Name = Annotated[str, StringConstraints(max_length=200, pattern=rf"^{_PRINTABLE}*[^\s\x00-\x1f]{_PRINTABLE}*$")]
 Count = Annotated[int, Field(ge=0, le=UNLIMITED)]
+Number = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 MOST_MACHINES = 10_000
 
@@ -76,7 +77,7 @@ class MachineEntry(Entry):
     disk_gib: Count = Field(default=0, alias="diskGiB")
     hugepages_2mi: Count = Field(default=0, alias="hugepages2Mi")
     hugepages_1gi: Count = Field(default=0, alias="hugepages1Gi")
-    attributes: dict[Id, Name | int] = {}
+    attributes: dict[Id, Name | Number] = {}
     owner_tenant_id: Id | None = None
 
     def inventory(self) -> Inventory:
@@ -137,7 +138,7 @@ def _spelled(path: Sequence[str | int]) -> str:
 def _problem(document: yaml.Document, error: Any) -> Problem:
     """One of pydantic's errors, in our words."""
     # Where a value may be of several types, the place ends with the name of one of them.
-    path = tuple(part for part in error["loc"] if part not in ("constrained-str", "int"))
+    path = tuple(part for part in error["loc"] if part not in ("constrained-str", "constrained-int"))
     source = document.keys.get(path) if error["type"] == "extra_forbidden" else None
     message, hint = _said(error, path)
     return Problem(INVALID_INPUT, "world", message, _spelled(path), hint, source=source or document.source(path))

@@ -91,7 +91,7 @@ def _compose(document: Document, text: str) -> Any:
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
-        return YAML(typ="safe").compose(text)
+        return YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Source(document.file, mark.line + 1, mark.column + 1) if mark else Source(document.file, 1)

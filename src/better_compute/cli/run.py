@@ -31,7 +31,8 @@ def run(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, _terminate)
     try:
         code = cli.main(list(arguments), prog_name="better-compute", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as it is where the caller closed it
+            sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
@@ -61,6 +62,9 @@ def _failed(error: Exception) -> int:
         case ComputeError():
             for problem in error.problems:
                 show_problem(problem)
+        case OSError():
+            # Files that are read have their own errors; this is stdout, on a full disk.
+            _say(printable(f"STOPPED: {error.strerror or type(error).__name__}"))
         case _:
             # A fault of ours; the text of an unknown exception may hold anything.
             _say(f"INTERNAL_ERROR: {type(error).__name__}: {printable(str(error))[:500]}")
@@ -87,7 +91,7 @@ def _say(text: str) -> None:
 def _quietly() -> int:
     """Whoever read our output has gone. Nothing more is written, not even at the interpreter's end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
         except BrokenPipeError:

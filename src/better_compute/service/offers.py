@@ -10,7 +10,7 @@ from better_compute.domain.state import Offer, Pool, PoolState
 from better_compute.service.core import Service, known, look, owned
 from better_compute.service.pages import Key, first, page, pools_from
 from better_compute.service.ports import Caller, PoolQuery, Tx
-from better_compute.wire import views
+from better_compute.wire import show
 from better_compute.wire.commands import build
 from better_compute.wire.inputs import PoolsListOffers, PoolsOffer, PoolsUnoffer
 from better_compute.wire.reading import given
@@ -24,7 +24,7 @@ def offer(service: Service, caller: Caller, body: PoolsOffer) -> OfferView:
     """Offers the pool to a tenant with a quota; offering again changes the offer and the named rows."""
     service.allow(caller, "pools/offer", body.tenant_id)
     done = service.carry_out(caller, build(OfferPool, given(body), body.pool_id), [body.to_tenant_id])
-    return views.offer(done.state, done.pool, done.state.offers[body.to_tenant_id])
+    return show.offer(done.state, done.pool, done.state.offers[body.to_tenant_id])
 
 
 def unoffer(service: Service, caller: Caller, body: PoolsUnoffer) -> RemovedView:
@@ -47,7 +47,7 @@ def list_(service: Service, caller: Caller, body: PoolsListOffers) -> Page[Offer
         return item.pool.id, item.offer.tenant_id
 
     def view(item: _Offered) -> OfferView:
-        return views.offer(item.state, item.pool, item.offer)
+        return show.offer(item.state, item.pool, item.offer)
 
     return page(service, caller, "pools/listOffers", body, read, key, view, parts=2)
 

@@ -10,7 +10,7 @@ from better_compute.domain.state import PoolState
 from better_compute.service.core import Service, known, look
 from better_compute.service.pages import Key, first, page
 from better_compute.service.ports import Caller, PoolQuery, Tx
-from better_compute.wire import views
+from better_compute.wire import show
 from better_compute.wire.commands import build
 from better_compute.wire.inputs import PoolsArchive, PoolsCreate, PoolsGet, PoolsList, PoolsUpdate
 from better_compute.wire.reading import given
@@ -28,7 +28,7 @@ def create(service: Service, caller: Caller, body: PoolsCreate) -> PoolView:
     done = service.carry_out(caller, build(CreatePool, given(body), pool_id), [])
     if done.changed:
         service.after_create(pool_id)
-    return views.pool(done.state, done.pool, body.tenant_id)
+    return show.pool(done.state, done.pool, body.tenant_id)
 
 
 def get(service: Service, caller: Caller, body: PoolsGet) -> PoolView:
@@ -42,7 +42,7 @@ def get(service: Service, caller: Caller, body: PoolsGet) -> PoolView:
         return state
 
     state = service.store.view(work)
-    return views.pool(state, known(state), body.tenant_id, body.include)
+    return show.pool(state, known(state), body.tenant_id, body.include)
 
 
 def list_(service: Service, caller: Caller, body: PoolsList) -> Page[PoolView]:
@@ -56,7 +56,7 @@ def list_(service: Service, caller: Caller, body: PoolsList) -> Page[PoolView]:
         )
 
     def view(state: PoolState) -> PoolView:
-        return views.pool(state, known(state), body.tenant_id, body.include)
+        return show.pool(state, known(state), body.tenant_id, body.include)
 
     return page(service, caller, "pools/list", body, read, lambda state: (known(state).id,), view)
 
@@ -65,11 +65,11 @@ def update(service: Service, caller: Caller, body: PoolsUpdate) -> PoolView:
     """A policy (replaced whole), a GPU model, or both."""
     service.allow(caller, "pools/update", body.tenant_id)
     done = service.carry_out(caller, build(UpdatePool, given(body), body.pool_id), [])
-    return views.pool(done.state, done.pool, body.tenant_id)
+    return show.pool(done.state, done.pool, body.tenant_id)
 
 
 def archive(service: Service, caller: Caller, body: PoolsArchive) -> PoolView:
     """Retires a pool: every offer goes, what runs goes on. Idempotent."""
     service.allow(caller, "pools/archive", body.tenant_id)
     done = service.carry_out(caller, build(ArchivePool, given(body), body.pool_id), None)
-    return views.pool(done.state, done.pool, body.tenant_id)
+    return show.pool(done.state, done.pool, body.tenant_id)

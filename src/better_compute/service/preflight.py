@@ -25,7 +25,7 @@ from better_compute.service.actions import ACTIONS, ROOT
 from better_compute.service.core import Service, denied, known
 from better_compute.service.facts import load_facts
 from better_compute.service.ports import Caller, PoolQuery, Tx
-from better_compute.wire import inputs, views
+from better_compute.wire import inputs, show
 from better_compute.wire.commands import build
 from better_compute.wire.inputs import Asked, PreflightCheck
 from better_compute.wire.reading import given, read
@@ -110,4 +110,4 @@ def _verdict(pools: dict[str, PoolState], command: Command | _Refusal, facts: Fa
 
 
 def _view(ok: bool, problems: tuple[Problem, ...]) -> VerdictView:
-    return VerdictView(ok, [views.problem(problem) for problem in problems])
+    return VerdictView(ok, [show.problem(problem) for problem in problems])

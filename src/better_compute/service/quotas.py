@@ -9,7 +9,7 @@ from better_compute.domain.state import PoolState
 from better_compute.service.core import Service, known, look
 from better_compute.service.pages import Key, first, page, pools_from
 from better_compute.service.ports import Caller, PoolQuery, Tx
-from better_compute.wire import views
+from better_compute.wire import show
 from better_compute.wire.commands import build
 from better_compute.wire.inputs import QuotasList, QuotasSet
 from better_compute.wire.reading import given
@@ -23,7 +23,7 @@ def set_(service: Service, caller: Caller, body: QuotasSet) -> QuotasView:
     """Sets the named rows of the owner, or of a tenant with an offer; others stay. Answers all its rows."""
     service.allow(caller, "quotas/set", body.tenant_id)
     done = service.carry_out(caller, build(SetQuota, given(body), body.pool_id), [body.to_tenant_id])
-    return QuotasView(views.quotas(body.to_tenant_id, body.pool_id, done.state.rows(body.to_tenant_id)))
+    return QuotasView(show.quotas(body.to_tenant_id, body.pool_id, done.state.rows(body.to_tenant_id)))
 
 
 def list_(service: Service, caller: Caller, body: QuotasList) -> Page[QuotaView]:
@@ -59,4 +59,4 @@ def _rows(state: PoolState, body: QuotasList) -> Iterator[QuotaView]:
     tenants = sorted(state.quotas) if pool.owner_id == body.tenant_id else [body.tenant_id]
     for tenant_id in tenants:
         if not isinstance(body.to_tenant_id, str) or body.to_tenant_id == tenant_id:
-            yield from views.quotas(tenant_id, pool.id, state.rows(tenant_id))
+            yield from show.quotas(tenant_id, pool.id, state.rows(tenant_id))

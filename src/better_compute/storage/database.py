@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from better_compute.domain.problems import ComputeError
 from better_compute.service.ports import Entropy
 from better_compute.storage.engines import make_engine, readers, writers
-from better_compute.storage.errors import Trouble, trouble_of, unavailable
+from better_compute.storage.errors import Trouble, shortage, trouble_of, unavailable
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -84,15 +84,15 @@ class Database:
         self.engine.dispose()
 
 
-def _busy() -> ComputeError:
-    return unavailable("the database is busy or not reachable: nothing was written")
+def _busy(reason: str = "the database is busy or not reachable") -> ComputeError:
+    return unavailable(f"{reason}: nothing was written")
 
 
 def _again(error: SQLAlchemyError, attempt: int, committing: bool) -> bool:
     """Whether the work may be done again: nothing of it stays. False for a mistake of ours."""
     match trouble_of(error):
         case Trouble.BUSY:
-            raise _busy() from error
+            raise _busy(shortage(error)) from error
         case Trouble.LOST if committing:
             message = "the connection to the database was lost: whether the change was written is not known"
             raise unavailable(message) from error

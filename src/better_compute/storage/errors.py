@@ -53,6 +53,17 @@ _LOST = ("08", "57P")
 # Too few resources (connections, disk), a lock that was not to be had in time, a standby that does not write yet.
 _BUSY = ("53", "55P03", "25006")
 
+_FULL, _READ_ONLY = "the disk of the database is full", "the database can only be read"
+_SHORT: dict[object, str] = {
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_IOERR: "the disk of the database fails, or is full",
+    sqlite3.SQLITE_CANTOPEN: "the file of the database cannot be opened",
+    "53100": _FULL,
+    "53300": "the database has no connection to spare",
+    "25006": _READ_ONLY,
+}
+
 
 def trouble_of(error: SQLAlchemyError) -> Trouble | None:
     """What the error means for the transaction it ended; None for a mistake of this program."""
@@ -84,6 +95,14 @@ def _of_postgres(error: DBAPIError) -> Trouble | None:
     if state.startswith(_LOST):
         return Trouble.LOST
     return Trouble.BUSY if state.startswith(_BUSY) else None
+
+
+def shortage(error: SQLAlchemyError) -> str:
+    """What is wanting where the trouble is BUSY: waiting for a lock and making room are two things."""
+    cause = getattr(error, "orig", None)
+    code = getattr(cause, "sqlite_errorcode", None)
+    found = _SHORT.get(getattr(cause, "sqlstate", None) if code is None else code & 0xFF)
+    return found or "the database is busy or not reachable"
 
 
 def unavailable(message: str) -> ComputeError:

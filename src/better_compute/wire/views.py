@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
-
-from better_compute.domain.nodes import schedulable_atoms
-from better_compute.domain.problems import Problem
-from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup
 
 T = TypeVar("T")
 
@@ -231,61 +227,3 @@ class SystemInfoView(View, kw_only=True):
     capabilities: list[str]
     time: int
     digest_key: str | UnsetType = UNSET
-
-
-def quotas(tenant_id: str, pool_id: str, rows: Mapping[str, QuotaRow]) -> list[QuotaView]:
-    """A tenant's rows in a pool, by resource."""
-    return [QuotaView(tenant_id, pool_id, r, row.max, row.used, row.available) for r, row in sorted(rows.items())]
-
-
-def offer(state: PoolState, pool: Pool, offer: Offer) -> OfferView:
-    tenant_id = offer.tenant_id
-    rows = quotas(tenant_id, pool.id, state.rows(tenant_id))
-    return OfferView(pool.id, tenant_id, offer.priority, offer.include_descendants, offer.version, rows)
-
-
-def rollup(pool: Pool, machines: Rollup) -> RollupView:
-    atoms = AtomsView(schedulable_atoms(pool, machines))
-    m = machines
-    return RollupView(m.nodes, m.host_nodes, m.tenant_owned_nodes, m.models, m.gpus, atoms)
-
-
-def pool(state: PoolState, pool: Pool, tenant_id: str, include: Collection[str] = ()) -> PoolView:
-    """The pool as `tenant_id` sees it; what `include` names is shown to the owner alone."""
-    owned = pool.owner_id == tenant_id
-    view = PoolView(
-        id=pool.id,
-        owner_tenant_id=pool.owner_id,
-        site_id=pool.site_id,
-        class_=pool.class_,
-        gpu_model=pool.gpu_model,
-        sharing=pool.sharing,
-        agent=pool.agent,
-        provider_account_id=_known(pool.provider_account_id),
-        policy=pool.policy,
-        version=pool.version,
-        owned=owned,
-        archived=pool.archived,
-        quotas=quotas(tenant_id, pool.id, state.rows(tenant_id)),
-    )
-    if owned:
-        view.idempotency_key = _known(pool.idempotency_key)
-        view.created_by = pool.created_by
-        view.created_at = pool.created_at
-        view.archived_at = _known(pool.archived_at)
-        view.owner_quota_version = pool.owner_quota_version
-        view.offers_version = pool.offers_version
-        if "offers" in include:
-            view.offers = [offer(state, pool, o) for _, o in sorted(state.offers.items())]
-        if "rollup" in include:
-            view.rollup = rollup(pool, state.rollup)
-    return view
-
-
-def problem(problem: Problem) -> ProblemView:
-    p = problem
-    return ProblemView(p.code, p.rule, p.message, p.path, p.hint, p.severity)
-
-
-def _known(value: T | None) -> T | UnsetType:
-    return UNSET if value is None else value

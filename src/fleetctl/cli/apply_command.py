@@ -30,7 +30,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--parallelism", type=click.IntRange(1, 64), default=10, show_default=True, help="Calls at a time.")
 @click.option("--journal", type=_FILE, metavar="FILE", help="Keep every attempt, as JSON lines.")
 @click.option("--report", "report_file", type=_FILE, metavar="FILE", help="Write the report, as JSON.")
-def command(common: Common, yes: bool, plan_file: Path | None, expect: str | None, **files: Any) -> int:
+def command(common: Common, yes: bool, plan_file: Path | None, expect: str | None, **how: Any) -> int:
     from fleetctl import flow
 
     dialogue = Dialogue(common, approved=yes or plan_file is not None or expect is not None)
@@ -40,6 +40,6 @@ def command(common: Common, yes: bool, plan_file: Path | None, expect: str | Non
         expect=expect,
         approve=dialogue.approve,
         progress=dialogue.progress,
-        **files,
+        **how,
     )
     return streams.finish(finished, common.format, verbose=common.verbose)

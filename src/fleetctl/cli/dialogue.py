@@ -26,13 +26,13 @@ class Dialogue:
         self._total = self._ended = 0
 
     def approve(self, report: Mapping[str, Any]) -> bool:
-        """Show the plan, beside the result where that is JSON, and ask."""
+        """Show the plan, beside the result where that is JSON, and ask where there is something to do."""
         self._total = len(report["operations"])
         if self._common.format == "text":
             streams.show(report, "text", verbose=self._common.verbose)
         else:
             streams.say(streams.in_words(report, sys.stderr, verbose=self._common.verbose))
-        if self._approved:
+        if self._approved or not self._total:
             return True
         streams.say('Type "yes" to apply this plan: ')
         return sys.stdin.readline().strip() == "yes"

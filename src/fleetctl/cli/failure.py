@@ -10,11 +10,11 @@ import click
 
 from better_compute.domain.problems import ComputeError, Problem
 from fleetctl.cli import streams
-from fleetctl.errors import EXIT_BLOCKED, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_STALE, EXIT_USAGE, Stop
+from fleetctl.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_STALE, EXIT_USAGE, Stop
 from fleetctl.render.escape import escape
 
 DEBUG = "FLEETCTL_DEBUG"
-_CODES = {EXIT_ERROR: "STOPPED", EXIT_BLOCKED: "BLOCKED", EXIT_STALE: "MISMATCH", EXIT_USAGE: "USAGE"}
+_CODES = {EXIT_STALE: "MISMATCH", EXIT_USAGE: "USAGE"}
 _LONGEST = 300
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable
@@ -22,6 +23,7 @@ Command = Callable[..., int]
 
 _MOST = 2_147_483_647
 _LONGEST_REASON = 200
+"""UTF-16 units. JSON spells each in 6 bytes at most, so that a reason fits into the header of every call."""
 EXAMPLES = "\b\nExamples:\n  "
 
 
@@ -98,6 +100,7 @@ def target(command: Command) -> Command:
             "--timeout",
             type=click.FloatRange(min=0, min_open=True, max=3600),
             default=30.0,
+            callback=_seconds,
             show_default=True,
             metavar="SECONDS",
             help="For one call.",
@@ -118,6 +121,16 @@ def override(command: Command) -> Command:
         click.option("--reason", callback=_reason, metavar="TEXT", help="Why; kept in the events."),
     )
     return _all(options, command)
+
+
+def lifetime(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
+    """`--expires` in milliseconds; None where it is not given."""
+    from better_compute.domain.policy.values import seconds  # not at the top: `--help` reads no duration
+
+    length = None if text is None else seconds(text)
+    if text is not None and length is None:
+        raise click.UsageError("--expires takes a duration such as 90s, 30m, 24h or 7d, of 90 days at most")
+    return None if length is None else length * 1000
 
 
 def _all(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
@@ -153,6 +166,16 @@ def _reason(_ctx: click.Context, _param: click.Parameter, text: str | None) -> s
         return None
     if not text.strip():
         raise click.BadParameter("it is blank")
-    if len(text) > _LONGEST_REASON:
-        raise click.BadParameter(f"it has {len(text)} characters, and {_LONGEST_REASON} may be")
+    try:
+        length = len(text.encode("utf-16-le")) // 2
+    except UnicodeEncodeError:
+        raise click.BadParameter("it is no Unicode text") from None
+    if length > _LONGEST_REASON:
+        raise click.BadParameter(f"it has {length} characters, and {_LONGEST_REASON} may be")
     return text
+
+
+def _seconds(_ctx: click.Context, _param: click.Parameter, given: float) -> float:
+    if math.isnan(given):  # it passes every comparison with a range
+        raise click.BadParameter("it is no number")
+    return given

@@ -8,7 +8,6 @@ import click
 
 from fleetctl.cli import options, streams
 from fleetctl.cli.options import Common
-from fleetctl.render.escape import escape
 
 
 @click.command(
@@ -22,12 +21,16 @@ from fleetctl.render.escape import escape
 )
 @options.common(options.fleet, options.output, options.target, options.override)
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan file, to be approved.")
-@click.option("--expires", metavar="DURATION", help="How long the plan file may be applied, such as 24h.")
+@click.option(
+    "--expires",
+    "lifetime",
+    callback=options.lifetime,
+    metavar="DURATION",
+    help="How long the plan file may be applied, such as 24h.",
+)
 @click.option("--detailed-exitcode", "detailed", is_flag=True, help="Exit 2 when there are changes.")
-def command(common: Common, out: Path | None, expires: str | None, detailed: bool) -> int:
+def command(common: Common, out: Path | None, lifetime: int | None, detailed: bool) -> int:
     from fleetctl import flow
 
-    finished = flow.plan(common.request(), out=out, expires=expires, detailed=detailed)
-    if out is not None:
-        streams.say(f"The plan is in {escape(str(out))}\n")
+    finished = flow.plan(common.request(), out=out, lifetime=lifetime, detailed=detailed)
     return streams.finish(finished, common.format, verbose=common.verbose)

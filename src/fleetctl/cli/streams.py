@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
 from fleetctl.errors import EXIT_ERROR
+from fleetctl.render.escape import escape
 
 if TYPE_CHECKING:
     from fleetctl.flow import Finished
@@ -35,6 +36,8 @@ def finish(finished: Finished, form: Format, *, verbose: bool = False) -> int:
 
     A reader that went away is an error as any other, told by the exit code alone; but what an apply did is done.
     """
+    if finished.remark:
+        say(f"{escape(finished.remark)}\n")
     try:
         show(finished.report, form, verbose=verbose)
     except BrokenPipeError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.policy import canonical
+from better_compute.domain.state import Terms
 from better_compute.domain.values import Json
 from fleetctl.desired.model import Desired, PoolEntry
 
@@ -29,14 +30,16 @@ def _entry(entry: PoolEntry) -> Json:
         "spec": entry.pool and _spec(entry.pool),
         "ownerQuota": None if quota is None else dict(quota),
         "offersAre": entry.offers_are,
-        "offers": {
-            tenant_id: {
-                "quota": dict(terms.quota),
-                "priority": terms.priority,
-                "includeDescendants": terms.include_descendants,
-            }
-            for tenant_id, terms in entry.offers.items()
-        },
+        "offers": {tenant_id: terms_json(terms) for tenant_id, terms in entry.offers.items()},
+    }
+
+
+def terms_json(terms: Terms) -> dict[str, Json]:
+    """An offer's terms as files spell them."""
+    return {
+        "quota": dict(terms.quota),
+        "priority": terms.priority,
+        "includeDescendants": terms.include_descendants,
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from better_compute.domain.commands import CreatePool
-from better_compute.domain.problems import Problem, Source
+from better_compute.domain.problems import Source
 from better_compute.domain.state import Terms
 from fleetctl.files import Document
 
@@ -70,4 +70,3 @@ class Desired:
     server: str | Embedded | None
     entries: Mapping[str, PoolEntry]
     """By pool id, in order of the ids."""
-    warnings: tuple[Problem, ...] = ()

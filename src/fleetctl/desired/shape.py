@@ -61,13 +61,13 @@ def _known(*words: str) -> Any:
     return Field(json_schema_extra={"enum": list(words)})
 
 
-def _required(says: str) -> Any:
-    return Field(description=says)
+def _required(what: str) -> Any:
+    return Field(description=what)
 
 
-def _optional(says: str, alias: str | None = None) -> Any:
+def _optional(what: str, alias: str | None = None) -> Any:
     """A field that may be left out; null is no value of it."""
-    return Field(default=None, description=says, alias=alias)
+    return Field(default=None, description=what, alias=alias)
 
 
 def _text_or_more(value: object) -> str:

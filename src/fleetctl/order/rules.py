@@ -41,9 +41,9 @@ def _open_before_wide(group: Group) -> Iterable[Edge]:
 
 def _swap(group: Group) -> Iterable[Edge]:
     """One withdrawal at most where the live state is legal; a chain keeps the edges few where it is not."""
-    if all(group.single) and group.unoffers:
-        yield from pairwise(group.unoffers)
-        yield from ((max(group.unoffers), then) for then in group.firsts)
+    if all(group.single) and (leaving := sorted(group.unoffers)):
+        yield from pairwise(leaving)
+        yield from ((leaving[-1], then) for then in group.firsts)
 
 
 def _model_between(group: Group) -> Iterable[Edge]:

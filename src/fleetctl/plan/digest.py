@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from better_compute.domain.policy.secrets import conceal
-from fleetctl.plan.operation import Json, Operation
+from better_compute.domain.values import Json
+from fleetctl.plan.operation import Operation
 
 FORMAT_VERSION = 1
 

@@ -65,14 +65,14 @@ def make(desired: Desired, live: Live) -> Plan:
     return Plan(
         scope=scope,
         operations=ordered,
-        findings=(*desired.warnings, *_findings(diff, live), *_cycles(ordering, unordered)),
+        findings=(*_findings(diff, live), *_cycles(ordering, unordered)),
         digest=plan_digest(scope, contents),
         inputs=inputs_digest(canonical_inputs(desired), key),
         sequence=live.sequence,
         entries=len(desired.entries),
         changed_pools=len({operation.pool_id for operation in ordered}),
         live_pools=sum(_is_live(live.pools.get(pool_id)) for pool_id in desired.entries),
-        removed=tuple(state.pool.idempotency_key or state.pool.id for state in diff.removed if state.pool),
+        removed=tuple(pool.idempotency_key or pool.id for pool in diff.removed),
         foreign=diff.foreign,
     )
 
@@ -118,13 +118,13 @@ def _findings(diff: Diff, live: Live) -> list[Problem]:
     ]
     for entry in diff.gone:
         message = f"{_named(entry)} never existed: there is nothing to archive"
-        found.append(_note("fleet.tombstone", message, entry))
-    for state in diff.removed:
-        if state.pool is not None:
-            name = state.pool.idempotency_key or state.pool.id
-            message = f"{name} is live, this fleet made it, and no entry names it: it is left as it is"
-            hint = f"to archive it, write `- {{idempotencyKey: {name}, archived: true}}`"
-            found.append(Problem(INVALID_STATE, "fleet.removed", message, name, hint, severity="warning"))
+        source = entry.place.source("archived")
+        found.append(Problem(INVALID_STATE, "fleet.tombstone", message, severity="warning", source=source))
+    for removed in diff.removed:
+        name = removed.idempotency_key or removed.id
+        message = f"{name} is live, this fleet made it, and no entry names it: it is left as it is"
+        hint = f"to archive it, write `- {{idempotencyKey: {name}, archived: true}}`"
+        found.append(Problem(INVALID_STATE, "fleet.removed", message, name, hint, severity="warning"))
     if ORIGIN not in live.instance.capabilities:
         message = "this server does not say who made a pool, so pools that left the files cannot be told from others"
         found.append(Problem("UNCHECKED", "fleet.removed", message, severity="unchecked"))
@@ -143,10 +143,6 @@ def _cycles(ordering: Ordering, unordered: list[Operation]) -> list[Problem]:
         )
         for cycle in ordering.cycles
     ]
-
-
-def _note(rule: str, message: str, entry: PoolEntry) -> Problem:
-    return Problem(INVALID_STATE, rule, message, severity="warning", source=entry.place.source("archived"))
 
 
 def _named(entry: PoolEntry, path: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from better_compute.domain.commands import (
     ArchivePool,
@@ -16,12 +16,12 @@ from better_compute.domain.commands import (
     UpdatePool,
 )
 from better_compute.domain.problems import Source
+from better_compute.domain.values import Json
 from fleetctl.desired import Place
 from fleetctl.diff import Change
 
 Action = Literal["create", "update", "offer", "setQuota", "unoffer", "archive"]
 Severity = Literal["safe", "lowers", "withdraws", "irreversible"]
-Json = Any
 
 ACTIONS: dict[type[Command], Action] = {
     CreatePool: "create",

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_OWNER_QUOTA
 from better_compute.domain.commands import ArchivePool, CreatePool, OfferPool, SetQuota, UnofferPool, UpdatePool
 from better_compute.domain.state import Pool, PoolState, Terms
+from better_compute.domain.values import Json
 from fleetctl.desired import PoolEntry
+from fleetctl.desired.inputs import terms_json
 from fleetctl.diff import Diff, OfferDiff, PoolDiff
-from fleetctl.plan.operation import Inverse, Json, Operation, Reason, Severity
+from fleetctl.plan.operation import Inverse, Operation, Reason, Severity
 
 SPENT = Inverse(None, why="an archived pool is not revived, and its key is spent")
 
@@ -184,15 +186,6 @@ def _archive(entry: PoolEntry, live: PoolState, pool: Pool) -> Operation:
         effects=("cannot be undone, the key is spent", *lost),
         severity="irreversible",
     )
-
-
-def terms_json(terms: Terms) -> dict[str, Json]:
-    """An offer's terms as files spell them."""
-    return {
-        "quota": dict(terms.quota),
-        "priority": terms.priority,
-        "includeDescendants": terms.include_descendants,
-    }
 
 
 def _exact(wished: Mapping[str, int], live: Mapping[str, int]) -> dict[str, int]:

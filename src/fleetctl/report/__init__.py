@@ -1,4 +1,9 @@
-"""Reports: what a command found or did, as JSON-ready values. Every output is made from them."""
+"""Reports: what a command found or did, as JSON-ready values. Every output is made from them.
+
+`forms` are their shapes, the public contract; each `of_` module makes one, `parts` what several share (here values are
+masked), `grants` who loses what and the capacity. `plan_file` spells them as bytes and reads plans back; `schemas` are
+their JSON Schemas.
+"""
 
 from fleetctl.report.forms import (
     ApplyReport,
@@ -10,13 +15,12 @@ from fleetctl.report.forms import (
     ValidationReport,
     WhoamiReport,
 )
-from fleetctl.report.machine import clock, commit_of, save
 from fleetctl.report.of_apply import of_apply, of_outcome
 from fleetctl.report.of_drift import of_drift
 from fleetctl.report.of_others import of_id, of_problems, of_validate, of_whoami
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
-from fleetctl.report.plan_file import canonical_text, lifetime, read_plan, saved_plan, write_plan
+from fleetctl.report.plan_file import canonical_text, file_bytes, read_plan, saved_plan
 
 __all__ = [
     "ApplyReport",
@@ -29,9 +33,7 @@ __all__ = [
     "ValidationReport",
     "WhoamiReport",
     "canonical_text",
-    "clock",
-    "commit_of",
-    "lifetime",
+    "file_bytes",
     "of_apply",
     "of_drift",
     "of_id",
@@ -41,7 +43,5 @@ __all__ = [
     "of_validate",
     "of_whoami",
     "read_plan",
-    "save",
     "saved_plan",
-    "write_plan",
 ]

@@ -9,7 +9,6 @@ from typing import Any
 
 from better_compute.domain.atoms import ATOMS, UNLIMITED
 from better_compute.domain.commands import CreatePool, UpdatePool
-from better_compute.domain.state import PoolState
 from fleetctl.live import Live
 from fleetctl.plan import Operation, Plan
 from fleetctl.report import forms
@@ -60,7 +59,7 @@ def grants(plan: Plan, live: Live, pools: Pools) -> Iterator[Grant]:
     for operation in plan.operations:
         if operation.action == "archive":
             state = live.pools[operation.pool_id]
-            for tenant_id in sorted(_others(state, live)):
+            for tenant_id in live.others(operation.pool_id):
                 yield Grant(operation, tenant_id, pools.of(operation.pool_id), state.limits(tenant_id), None)
         elif operation.to_tenant_id is not None:
             before, after = _quota(operation.before), _quota(operation.after)
@@ -144,15 +143,11 @@ def _deltas(plan: Plan, live: Live, changes: Sequence[Grant], pools: Pools) -> t
             )
     for pool_id, model in renamed.items():
         state, facts = live.pools[pool_id], pools.of(pool_id)
-        for tenant in _others(state, live):
+        for tenant in live.others(pool_id):
             if facts.atom and (pool_id, tenant) not in changed:
                 kept = state.limits(tenant).get(facts.atom, 0)
                 move(facts, model, tenant, kept, kept)
     return delta, touched
-
-
-def _others(state: PoolState, live: Live) -> list[str]:
-    return [tenant for tenant in state.offers if tenant != live.tenant_id]
 
 
 def _quota(terms: Mapping[str, Any] | None) -> Mapping[str, int] | None:

@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from better_compute.domain.policy.values import seconds
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from fleetctl.approval import SavedOperation, SavedPlan
-from fleetctl.errors import EXIT_STALE, EXIT_USAGE, Stop
+from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.plan import Scope
 from fleetctl.plan.digest import FORMAT_VERSION, checksum
 from fleetctl.report import forms
@@ -27,13 +26,13 @@ def canonical_text(report: forms.Report) -> str:
     return _NOT_ASCII.sub(_escape, text) + "\n"
 
 
-def write_plan(report: forms.Report) -> bytes:
+def file_bytes(report: forms.Report) -> bytes:
     """A report as a file holds it."""
     return canonical_text(report).encode()
 
 
 def read_plan(data: bytes) -> forms.PlanReport:
-    """The plan of a file. Raises ComputeError when it is not, to the byte, a file that `write_plan` wrote."""
+    """The plan of a file. Raises ComputeError when it is not, to the byte, a file that `file_bytes` made."""
     try:
         head = msgspec.json.decode(data, type=dict[str, Any])
         if (version := head.get("formatVersion")) != FORMAT_VERSION:
@@ -41,7 +40,7 @@ def read_plan(data: bytes) -> forms.PlanReport:
                 f"the plan file is of formatVersion {version!r}, and this build reads {FORMAT_VERSION} alone"
             )
         plan: forms.PlanReport = msgspec.convert(head, forms.PlanReport)
-        altered = write_plan(plan) != data or checksum(plan) != plan["checksum"]
+        altered = file_bytes(plan) != data or checksum(plan) != plan["checksum"]
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise _refused(f"{_ALTERED}: {error}") from error
     if altered:
@@ -74,16 +73,6 @@ def saved_plan(path: Path) -> SavedPlan:
         expires_at=plan["expiresAt"],
         operations=tuple(operations),
     )
-
-
-def lifetime(text: str | None) -> int | None:
-    """`24h` in milliseconds; None for a plan that does not expire. Raises Stop with exit 64."""
-    if text is None:
-        return None
-    length = seconds(text)
-    if length is None:
-        raise Stop(EXIT_USAGE, "--expires takes a duration such as 90s, 30m, 24h or 7d, of 90 days at most")
-    return length * 1000
 
 
 def _refused(message: str) -> ComputeError:

@@ -86,7 +86,7 @@ def test_a_bom_windows_line_ends_and_aliases_are_read(world: Path) -> None:
         ("machines: [{pool: k, count: 1e3}]", "machines[0].count: this should be a valid integer"),
         ("machines: [{pool: k, vcpu: yes}]", "machines[0].vcpu: this should be a valid integer"),
         ("machines: [{pool: k, count: 10001}]", "machines[0].count: this should be less than or equal to 10000"),
-        ("machines: [{pool: k, attributes: {a: [1]}}]", "machines[0].attributes.a"),
+        ("machines: [{pool: k, attributes: {a: [1]}}]", "machines[0].attributes.a: this should be a valid"),
         (
             'machines: [{pool: k, gpus: {name: " "}}]',
             "1:35 machines[0].gpus.name: a name is printable and not all blank",
@@ -104,8 +104,8 @@ def test_a_bom_windows_line_ends_and_aliases_are_read(world: Path) -> None:
         ("tenants: [{id: a, parentId: a}]", "1:29 tenants[0].parentId: a tenant above itself: a > a; "),
         ("sites: [{id: s, tenantId: acme, kind: shared, region: e}]", "a site of acme is custom"),
         ("sites: [{id: s, tenantId: root, kind: custom, region: e}]", "a site of root is shared or dedicated"),
-        ("tenants: [", "did not find expected"),
-        ("tenants: []\n\tsites: []", "2:1 : found character that cannot start any token"),
+        ("tenants: [", "1:11 : expected the node content"),
+        ("tenants: []\n\tsites: []", "2:1 : found character"),
         ("a: 1\n---\nb: 2", "2:1 : but found another document; only one document is read"),
         ("tenants: !!python/object:os.system []", "1:10 : tags are not read: !!python/object:os.system; "),
         ("instance: !!str 3", "1:11 : tags are not read: !!str; write the plain value, or quote it"),
@@ -120,6 +120,19 @@ def test_a_bom_windows_line_ends_and_aliases_are_read(world: Path) -> None:
 )
 def test_a_mistake_has_its_place_and_what_would_be_right(world: Path, text: str | bytes, says: str) -> None:
     assert says in told(world, text)[0]
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        ("-1", "machines[0].attributes.a: this should be greater than or equal to 0"),
+        ("9007199254740992", "machines[0].attributes.a: this should be less than or equal to 9007199254740991"),
+    ],
+)
+def test_an_attributes_number_is_one_that_a_real_machine_may_state(world: Path, number: str, says: str) -> None:
+    found = told(world, f"machines: [{{pool: k, attributes: {{a: {number}, b: {2**53 - 1}}}}}]")
+    assert any(says in problem for problem in found)
+    assert not any("attributes.b" in problem for problem in found)
 
 
 def test_all_mistakes_are_told_at_once(world: Path) -> None:

@@ -145,6 +145,17 @@ def process(script: str, **environ: str) -> subprocess.CompletedProcess[bytes]:
 BINARY = f"{os.path.dirname(sys.executable)}/better-compute"
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+def test_a_disk_that_is_full_is_no_fault_of_ours() -> None:
+    done = process(f"{BINARY} family x > /dev/full")
+    assert (done.returncode, done.stderr) == (1, b"STOPPED: No space left on device\n")
+
+
+def test_a_stdout_that_is_closed_is_no_fault_of_ours() -> None:
+    done = process(f"{BINARY} family x >&-")
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_reader_that_goes_away_is_no_noise() -> None:
     done = process(f'yes "NVIDIA L40S" | {BINARY} family | head -1')
     assert done.stdout == b"L40S\n"

@@ -313,6 +313,7 @@ def test_the_disk_is_full(sqlite_url: str) -> None:
         with closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))) as connection:
             [pages] = connection.execute("PRAGMA page_count").fetchone()
         event.listen(store._database.engine, "begin", lambda c: c.exec_driver_sql(f"PRAGMA max_page_count = {pages}"))
-        assert_unavailable(lambda: carry_out(store, create(policy={"note": "x" * 50_000})))
+        refused = assert_unavailable(lambda: carry_out(store, create(policy={"note": "x" * 50_000})))
+        assert str(refused) == "the disk of the database is full: nothing was written"
         assert pool_state(store) == PoolState()
         assert events(store) == []

@@ -174,6 +174,9 @@ class TestMismatch:
         assert fleet.on("apply", "--plan", str(path)).code == 0
 
 
+NO_DURATIONS = ("24", "0h", "-1h", "1.5h", "soon", "9999d", "")
+
+
 class TestUsage:
     @pytest.mark.parametrize(
         ("arguments", "said"),
@@ -187,9 +190,12 @@ class TestUsage:
             (["plan", "--allow", "archives=1", "--allow", "archives=2", "--reason", "x"], "given twice"),
             (["plan", "--reason", "x" * 201], "201 characters"),
             (["plan", "--reason", " "], "blank"),
+            (["plan", "--reason", "\U0001f600" * 101], "202 characters"),
+            (["plan", "--reason", "\udcff"], "no Unicode text"),
             (["plan", "--format", "yaml"], "'yaml'"),
             (["plan", "--timeout", "0"], "0"),
-            (["plan", "--expires", "soon"], "--expires takes a duration"),
+            (["plan", "--timeout", "nan"], "no number"),
+            *((["plan", "--expires", bad], "--expires takes a duration") for bad in NO_DURATIONS),
             (["apply", "--yes", "--parallelism", "65"], "65"),
             (["plan", "more", "paths"], "unexpected extra argument"),
         ],
@@ -202,6 +208,18 @@ class TestUsage:
         assert ran.err.startswith("USAGE: ")
         assert said in ran.err
         assert not (fleet.directory / ".fleet").exists()
+
+    @pytest.mark.parametrize("name", ["", "a b", "zażółć", "\udcff"])
+    def test_an_id_derives_from_names_alone(self, name: str, fleet: Fleet) -> None:
+        for arguments in ((name,), ("fra1-a", "--tenant", name), ("fra1-a", "--caller", name)):
+            ran = fleet("id", *arguments, "--fleet", str(fleet.directory))
+            assert (ran.code, ran.out) == (64, "")
+            assert "no pool has this one" in ran.err
+
+    def test_a_blank_server_is_none(self, fleet: Fleet) -> None:
+        ran = fleet.on("plan", "--server", "")
+        assert (ran.code, ran.out) == (1, "")
+        assert "not the URL of a server" in ran.err
 
 
 class TestFailure:
@@ -247,6 +265,12 @@ class TestFailure:
     def test_a_hostile_answer_stays_on_its_line(self, capsys: pytest.CaptureFixture[str]) -> None:
         failure.tell(Stop(EXIT_STALE, "a\nb", ["c\x1b[2K"], "d\re"))
         assert capsys.readouterr().err == "MISMATCH: a\\nb\n  c\\x1b[2K\nHint: d\\re\n"
+
+
+def test_a_plan_expires_so_long_after_the_live_state_was_read(fleet: Fleet) -> None:
+    report = json.loads(fleet.on("plan", "--format", "json", "--expires", "24h").out)
+    assert report["expiresAt"] - report["createdAt"] == 24 * 3600 * 1000
+    assert json.loads(fleet.on("plan", "--format", "json").out)["expiresAt"] is None
 
 
 def test_a_plan_file_is_for_its_owner_alone(fleet: Fleet, tmp_path: Path) -> None:

@@ -83,9 +83,30 @@ def test_what_is_not_built_is_unknown(name: str, fleet: Fleet) -> None:
     assert ran.err.startswith(f"USAGE: No such command '{name}'.")
 
 
-@pytest.mark.parametrize("flag", ["--base", "--prune", "--only", "--with", "--snapshot", "--undo"])
-def test_a_flag_that_is_not_built_is_unknown(flag: str, fleet: Fleet) -> None:
-    assert fleet.on("plan", flag).code == 64
+NOT_BUILT = {
+    "validate": ("--format=junit", "--format=sarif", "--server=x"),
+    "plan": (
+        "--base=x",
+        "--base-dir=x",
+        "--prune",
+        "--only=x",
+        "--except=x",
+        "--with=x",
+        "--snapshot=x",
+        "--max-bytes=1",
+    ),
+    "apply": ("--base=x", "--prune", "--only=x", "--except=x", "--undo=x", "--out=x", "--format=markdown"),
+    "drift": ("--base=x", "--prune", "--only=x", "--notify=x", "--out=x", "--allow=archives=1", "--format=prometheus"),
+}
+
+
+@pytest.mark.parametrize(("command", "flag"), [(command, flag) for command in NOT_BUILT for flag in NOT_BUILT[command]])
+def test_a_flag_that_is_not_built_is_unknown_and_not_promised(command: str, flag: str, fleet: Fleet) -> None:
+    name, _, value = flag.partition("=")
+    ran = fleet.on(command, flag)
+    assert (ran.code, ran.out) == (64, "")
+    assert f"'{value}' is not one of" in ran.err if name == "--format" else f"No such option '{name}'" in ran.err
+    assert (value if name == "--format" else f"  {name} ") not in fleet(command, "--help").out
 
 
 def test_a_slip_is_met_with_the_nearest_word(fleet: Fleet) -> None:

@@ -9,7 +9,7 @@ import pytest
 from better_compute.domain.atoms import UNLIMITED
 from fleetctl.guards import Override
 from fleetctl.render import json_, text
-from fleetctl.report import PlanReport, write_plan
+from fleetctl.report import PlanReport, file_bytes
 from tests.fleetctl.report.world import World
 
 
@@ -217,6 +217,19 @@ class TestSummary:
         report = world.report("  - {idempotencyKey: fra1-a, offers: [{toTenantId: acme, quota: {gpu: 8}}]}\n")
         assert "No changes. 1 pool, 1 offer as wished." in lines(report)
 
+    @pytest.mark.parametrize(
+        ("keys", "said"),
+        [
+            ("b", "1 pool of this fleet stands in no entry and is left as it is."),
+            ("bc", "2 pools of this fleet stand in no entry and are left as they are."),
+        ],
+    )
+    def test_counts_the_pools_that_left_the_files(self, keys: str, said: str) -> None:
+        world = World()
+        for key in ("a", *keys):
+            world.pool(f"fra1-{key}")
+        assert said in lines(world.report("  - {idempotencyKey: fra1-a}\n"))
+
     def test_a_blocked_plan_is_shown_whole_and_says_so(self) -> None:
         world = World()
         world.pool("fra1-a")
@@ -261,4 +274,4 @@ def test_colour_is_there_only_when_asked_for(report: PlanReport) -> None:
 
 
 def test_json_is_what_the_plan_file_holds(report: PlanReport) -> None:
-    assert json_.render(report).encode() == write_plan(report)
+    assert json_.render(report).encode() == file_bytes(report)

@@ -9,7 +9,8 @@ from fleetctl.render.escape import escape
 from fleetctl.render.text import problems
 from fleetctl.render.text.operations import named
 from fleetctl.render.text.problems import place
-from fleetctl.render.text.style import Style, count
+from fleetctl.render.text.style import Style
+from fleetctl.words import count
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import ApplyReport, Outcome

@@ -9,7 +9,8 @@ from fleetctl.render.escape import escape
 from fleetctl.render.text import values
 from fleetctl.render.text.head import head
 from fleetctl.render.text.problems import place
-from fleetctl.render.text.style import Style, count, time, width
+from fleetctl.render.text.style import Style, width
+from fleetctl.words import count, time
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Change, Drifted, DriftReport

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from fleetctl.render.escape import escape
 from fleetctl.render.text import values
 from fleetctl.render.text.problems import place
-from fleetctl.render.text.style import Style, count, width
+from fleetctl.render.text.style import Style, width
+from fleetctl.words import count
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Operation, Outcome

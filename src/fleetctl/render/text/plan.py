@@ -10,7 +10,8 @@ from fleetctl.render.escape import escape
 from fleetctl.render.text import operations, problems
 from fleetctl.render.text.head import head
 from fleetctl.render.text.problems import place
-from fleetctl.render.text.style import Style, count, time, width
+from fleetctl.render.text.style import Style, width
+from fleetctl.words import count, time
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Capacity, PlanReport
@@ -99,8 +100,9 @@ def _summary(report: PlanReport, style: Style) -> Iterator[str]:
     elif not summary["blocked"]:
         pools, offers = count(summary["entries"], "pool"), count(summary["offers"], "offer")
         yield style.green(f"No changes. {pools}, {offers} as wished.")
-    if summary["removed"]:
-        yield f"{count(len(summary['removed']), 'pool')} of this fleet stands in no entry and is left as it is."
+    if removed := len(summary["removed"]):
+        verbs = ("stands", "is left as it is") if removed == 1 else ("stand", "are left as they are")
+        yield f"{count(removed, 'pool')} of this fleet {' in no entry and '.join(verbs)}."
     if summary["foreign"]:
         yield style.dim(f"{count(summary['foreign'], 'foreign pool')} left alone.")
     found = problems.tally(summary["errors"], summary["warnings"], summary["unchecked"])

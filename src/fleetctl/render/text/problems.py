@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fleetctl.render.escape import escape
-from fleetctl.render.text.style import Style, count
+from fleetctl.render.text.style import Style
+from fleetctl.words import count
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Problem, Source

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from fleetctl.render.escape import escape
 from fleetctl.render.text import problems
 from fleetctl.render.text.head import server
-from fleetctl.render.text.style import Style, count
+from fleetctl.render.text.style import Style
+from fleetctl.words import count
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import ErrorReport, IdReport, ValidationReport, WhoamiReport

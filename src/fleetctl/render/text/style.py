@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 _RESET = "\x1b[0m"
 _WIDEST = 48
@@ -39,19 +38,3 @@ class Style:
 def width(texts: Sequence[str]) -> int:
     """The width of a column; one long name does not push everything off the screen."""
     return max((len(text) for text in texts if len(text) <= _WIDEST), default=0)
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def listed(parts: Sequence[str]) -> str:
-    return ", ".join(parts)
-
-
-def time(epoch_ms: int) -> str:
-    """A time in UTC; what no calendar holds is shown as the number it is."""
-    try:
-        return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):
-        return f"{epoch_ms} ms"

@@ -1,4 +1,4 @@
-"""What a report takes from this machine and leaves on it: the clock, the commit of the files, files written whole."""
+"""What a run takes from this machine and leaves on it: the clock, the commit of the files, files written whole."""
 
 from __future__ import annotations
 
@@ -26,8 +26,17 @@ def commit_of(directory: Path) -> str | None:
 
 
 def save(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, for its owner alone. Raises OSError."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """Write a file whole or not at all, for its owner alone. Raises OSError.
+
+    What is no file (`/dev/stdout`, a pipe) is written to as it is: nothing may take its place.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error  # nobody knows the other name
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup
-from better_compute.wire import views
+from better_compute.wire import show
 
 POOL = Pool(
     id="pool_x",
@@ -33,7 +33,7 @@ STATE = PoolState.whole(
 
 
 def shown(tenant_id: str, *include: str) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(views.pool(STATE, POOL, tenant_id, include)))
+    return msgspec.json.decode(msgspec.json.encode(show.pool(STATE, POOL, tenant_id, include)))
 
 
 def row(tenant_id: str, resource: str, limit: int, used: int, available: int) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from fleetctl.report import commit_of, save
+from fleetctl.machine import commit_of, save
 
 
 def test_a_file_is_written_for_its_owner_alone(tmp_path: Path) -> None:
@@ -24,6 +25,24 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> 
     with pytest.raises(OSError, match=r"plan\.json"):
         save(tmp_path / "plan.json", b"one")
     assert [path.name for path in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_a_file_that_cannot_be_made_is_named_as_people_named_it(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        save(tmp_path / "none" / "plan.json", b"one")
+    assert caught.value.filename == str(tmp_path / "none" / "plan.json")
+
+
+def test_what_is_no_file_stays_what_it_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        save(pipe, b"one")
+        assert os.read(reader, 10) == b"one"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
 
 
 @pytest.fixture

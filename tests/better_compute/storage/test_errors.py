@@ -1,0 +1,41 @@
+"""What a database wants is said: a lock to wait for and a disk to make room on are two things."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Connection, event, text
+
+from better_compute.domain.problems import UNAVAILABLE, ComputeError
+from better_compute.domain.state import PoolState
+from tests.better_compute.storage.changes import carry_out, opened, pool_state, populate
+from tests.decisions import create
+
+
+def test_a_database_that_can_only_be_read_says_so(sqlite_url: str) -> None:
+    with opened(sqlite_url) as store:
+        populate(store)
+        event.listen(store._database.engine, "begin", lambda c: c.exec_driver_sql("PRAGMA query_only = ON"))
+        with pytest.raises(ComputeError, match=r"^the database can only be read: nothing was written$") as caught:
+            carry_out(store, create())
+        assert (caught.value.code, caught.value.retry_after_ms) == (UNAVAILABLE, 1000)
+        assert pool_state(store) == PoolState()
+
+
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        ("53100", "the disk of the database is full"),
+        ("53300", "the database has no connection to spare"),
+        ("25006", "the database can only be read"),
+        ("55P03", "the database is busy or not reachable"),
+    ],
+)
+def test_what_is_wanting_is_said(postgres_url: str, state: str, says: str) -> None:
+    with opened(postgres_url) as store:
+
+        def work(connection: Connection) -> None:
+            connection.execute(text(f"DO $$ BEGIN RAISE EXCEPTION 'so' USING ERRCODE = '{state}'; END $$"))
+
+        with pytest.raises(ComputeError) as caught:
+            store._database.write(work)
+        assert (caught.value.code, str(caught.value)) == (UNAVAILABLE, f"{says}: nothing was written")

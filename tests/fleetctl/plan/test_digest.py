@@ -1,0 +1,98 @@
+"""What makes two plans the same, and what does not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from better_compute.domain.commands import UpdatePool
+from fleetctl.live import Live
+from fleetctl.plan import Plan, Scope, make
+from fleetctl.plan.digest import content, operation_digest, plan_digest
+from tests.fleets import OWNER
+from tests.model import ControlPlane, desired, entry, fleet
+
+SCOPE = Scope(derivation="v1", instance_id="inst_1", fleet="default", tenant_id="root", caller="sa_fleet")
+OFFERS = [{"toTenantId": tenant, "quota": {"gpu": 8}} for tenant in ("acme", "globex")]
+SECRET = {"acceptance": [{"kind": "diag.nvml", "apiKey": "hunter2-example"}]}
+
+
+def planned(live: Live | None = None, **fields: Any) -> Plan:
+    """Of one pool with two offers."""
+    pool = entry("fra1-a", **{"offers": OFFERS, "policy": SECRET, **fields})
+    return make(desired(fleet(pool)), live or ControlPlane().live())
+
+
+def test_it_is_sha_256_over_the_scope_and_the_operations_in_canonical_json() -> None:
+    contents = [content(operation, bytes(32)) for operation in planned().operations]
+    ordered = sorted(contents, key=lambda c: (c["poolId"], c["action"], c["toTenantId"] or ""))
+    whole = {
+        "formatVersion": 1,
+        "derivation": "v1",
+        "instanceId": "inst_1",
+        "fleet": "default",
+        "tenantId": "root",
+        "caller": "sa_fleet",
+        "operations": ordered,
+    }
+    text = json.dumps(whole, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    assert plan_digest(SCOPE, contents) == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_the_order_of_operations_is_no_part_of_it() -> None:
+    contents = [content(operation, bytes(32)) for operation in planned().operations]
+    assert plan_digest(SCOPE, contents) == plan_digest(SCOPE, contents[::-1])
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Scope)])
+def test_every_part_of_the_scope_counts_for_plans_and_operations(name: str) -> None:
+    other = replace(SCOPE, **{name: "other"})
+    (first, *_) = contents = [content(operation, bytes(32)) for operation in planned().operations]
+    assert plan_digest(SCOPE, contents) != plan_digest(other, contents)
+    assert operation_digest(SCOPE, first) != operation_digest(other, first)
+
+
+def test_a_precondition_counts_and_each_operation_by_itself() -> None:
+    plane = ControlPlane()
+    plane.run(planned(policy={}))
+    pool_id = next(iter(plane.pools))
+    before = planned(plane.live(), policy={"note": "b"})
+    plane.do(UpdatePool(tenant_id=OWNER, pool_id=pool_id, policy={"note": "a"}))
+    after = planned(plane.live(), policy={"note": "b"})
+    assert [o.after for o in before.operations] == [o.after for o in after.operations]
+    assert before.digest != after.digest
+    assert before.operations[0].digest != after.operations[0].digest
+
+
+def test_places_and_reasons_effects_and_dependencies_do_not_count() -> None:
+    operation = planned().operations[-1]
+    other = replace(operation, n=99, depends_on=(), effects=("x",), place=operation.place.at("x"), severity="lowers")
+    assert content(operation, bytes(32)) == content(other, bytes(32))
+
+
+def test_times_and_events_of_the_live_state_do_not_count() -> None:
+    live = ControlPlane().live()
+    later = replace(live, sequence=99, reader_id="sa_ci", instance=replace(live.instance, now=1, url="elsewhere"))
+    assert planned(live).digest == planned(later).digest
+
+
+def test_a_secret_counts_and_cannot_be_guessed_without_the_key() -> None:
+    live = ControlPlane().live()
+    other_key = replace(live, instance=replace(live.instance, digest_key=b"k" * 32))
+    other_secret = {"acceptance": [{"kind": "diag.nvml", "apiKey": "hunter3-example"}]}
+    digests = {planned(live).digest, planned(other_key).digest, planned(live, policy=other_secret).digest}
+    assert len(digests) == 3
+    contents = [content(operation, live.instance.digest_key) for operation in planned(live).operations]
+    assert "hunter2-example" not in json.dumps(contents)
+
+
+def test_without_a_secret_the_key_does_not_count_for_the_digest_but_for_the_inputs() -> None:
+    live = ControlPlane().live()
+    other = replace(live, instance=replace(live.instance, digest_key=b"k" * 32))
+    one, two = planned(live, policy={}), planned(other, policy={})
+    assert one.digest == two.digest
+    assert one.inputs != two.inputs
