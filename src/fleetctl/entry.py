@@ -4,15 +4,23 @@ import sys
 
 
 def main() -> int:
-    if sys.argv[1:] == ["--version"]:
+    if sys.argv[1:] == ["--version"] and sys.stdout and sys.stderr:
         from fleetctl import __version__
 
-        sys.stdout.write(f"fleetctl {__version__}\n")
-        return 0
+        try:
+            print(f"fleetctl {__version__}", flush=True)
+            return 0
+        except OSError as error:
+            from fleetctl.cli import streams  # not at the top: most of what is printed arrives
+
+            return streams.give_up(error)
     import gc
 
     gc.disable()  # until the live state is read (`session`): up to there nearly everything that is made stays
 
-    from fleetctl.cli import run  # not at the top: it imports click
+    try:
+        from fleetctl.cli import run  # not at the top: it imports click
 
-    return run(sys.argv[1:])
+        return run(sys.argv[1:])
+    except KeyboardInterrupt:  # before or after the command line, which tells of its own
+        return 130

@@ -12,6 +12,7 @@ from threading import Event
 from typing import Any
 
 from better_compute.domain.ids import KEY, derive, is_key
+from better_compute.domain.policy.urls import mask_text
 from fleetctl import apply as applying
 from fleetctl import approval, guards, machine, preflight, report, target
 from fleetctl import drift as drifting
@@ -51,7 +52,7 @@ class Finished:
 def validate(request: Request) -> Finished:
     """Offline: the files, and every rule that needs no live state."""
     # 1. Read the files.
-    wished = load(request.path, caller=request.environ.get(target.CALLER))
+    wished = load(request.path, caller=request.caller)
     # 2. Judge them by the rules.
     problems = check(wished)
     wrong = any(problem.severity == "error" for problem in problems)
@@ -120,7 +121,7 @@ def drift(request: Request) -> Finished:
 
 def whoami(request: Request) -> Finished:
     """Who asks whom, and whether that is who the files say."""
-    wished = load(request.path, caller=request.environ.get(target.CALLER))
+    wished = load(request.path, caller=request.caller)
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
     with connected(wished, chosen, request) as connection:
         url = target.shown(chosen.server, request.base)
@@ -135,7 +136,7 @@ def derived_id(request: Request, key: str, tenant: str | None, caller: str | Non
         if name is not None and not is_key(name):
             raise Stop(EXIT_USAGE, f"a {what} is {KEY.pattern}: no pool has this one")
     if tenant is None or caller is None:
-        wished = load(request.path, caller=caller or request.environ.get(target.CALLER))
+        wished = load(request.path, caller=caller or request.caller)
         tenant, caller = tenant or wished.tenant_id, caller or caller_of(wished)
     return Finished(report.of_id(derive("pool", tenant, caller, key), key, tenant, caller), EXIT_OK)
 
@@ -196,7 +197,7 @@ def _run(
     if override.numbers:
         change["allow"] = dict(override.numbers)
     if override.reason is not None:
-        change["reason"] = override.reason
+        change["reason"] = mask_text(override.reason)  # events keep it, and everybody who reads them sees it
     stop = Event()
     with ExitStack() as stack:
         stream = stack.enter_context(journal.open("ab", buffering=0)) if journal else None

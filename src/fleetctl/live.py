@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from better_compute.domain.facts import Site
 from better_compute.domain.ids import DERIVATION
-from better_compute.domain.problems import INVALID_STATE, ComputeError, Problem
+from better_compute.domain.problems import INVALID_STATE, UNAVAILABLE, ComputeError, Problem
 from better_compute.domain.state import PoolState
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def read(client: Client, url: str, tenant_id: str) -> Live:
     if not isinstance(info.digest_key, str):
         message = f"this identity may not read the pools that {tenant_id} owns"
         raise ComputeError(Problem("ACCESS_DENIED", "server.rights", message))
+    digest_key = _key(info.digest_key)
     pools, sequence = client.pools.all(owned=True)
     return Live(
         instance=Instance(
@@ -64,7 +66,7 @@ def read(client: Client, url: str, tenant_id: str) -> Live:
             id=info.instance_id,
             derivation=info.derivation,
             capabilities=frozenset(info.capabilities),
-            digest_key=bytes.fromhex(info.digest_key),
+            digest_key=digest_key,
             now=info.time,
         ),
         reader_id=client.identities.whoami().identity_id,
@@ -73,3 +75,11 @@ def read(client: Client, url: str, tenant_id: str) -> Live:
         pools={state.pool.id: state for state in pools if state.pool},
         sites={s.id: Site(s.id, s.tenant_id, s.kind, s.region, s.name) for s in client.sites.list()},
     )
+
+
+def _key(text: str) -> bytes:
+    """Raises ComputeError for what is no key: digests under none would give secrets away."""
+    if not re.fullmatch("(?:[0-9a-fA-F]{2}){16,}", text):
+        message = "the server's digestKey is not 16 bytes or more in hexadecimal digits"
+        raise ComputeError(Problem(UNAVAILABLE, "server.digestKey", message))
+    return bytes.fromhex(text)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from better_compute.domain.ids import KEY_SAYS, is_key
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from fleetctl import live as reading
 from fleetctl import machine, report, target
@@ -39,6 +40,11 @@ class Request:
         """The fleet's directory."""
         path = self.path.absolute()
         return path if path.is_dir() else path.parent
+
+    @property
+    def caller(self) -> str | None:
+        """Who stands in where the files name no caller; a blank variable is none."""
+        return self.environ.get(target.CALLER) or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +84,7 @@ class Session:
 def opened(request: Request) -> Iterator[Session]:
     """Read the files, choose the target, read the live state. Raises FilesError, ComputeError, and Stop for a pin that
     does not match."""
-    wished = load(request.path, caller=request.environ.get(target.CALLER))
+    wished = load(request.path, caller=request.caller)
     commit = machine.commit_of(request.base)
     caller_of(wished)
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
@@ -115,6 +121,9 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
 def caller_of(wished: Desired) -> str:
     """The identity that pool ids derive from. Raises ComputeError where nobody names one."""
     if wished.caller is not None:
+        if not is_key(wished.caller):  # the environment's: that of the files was judged with them
+            message = f"{target.CALLER} is no id of an identity: {wished.caller}"
+            raise ComputeError(Problem(INVALID_INPUT, "fleet.caller", message, hint=KEY_SAYS))
         return wished.caller
     hint = "write `caller:` in fleet.yaml, or set FLEETCTL_CALLER: pool ids derive from it"
     raise ComputeError(Problem(INVALID_INPUT, "fleet.caller", "the files name no caller", hint=hint))

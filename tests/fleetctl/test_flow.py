@@ -30,6 +30,11 @@ def test_the_longest_reason_fits_whatever_its_letters(home: Home) -> None:
     assert {(event.via or {}).get("reason") for event in home.events()} == {reason}
 
 
+def test_a_reason_takes_no_password_into_the_events(home: Home) -> None:
+    home.apply("--reason", "as https://ci:hunter2@host/7 says")
+    assert {(event.via or {}).get("reason") for event in home.events()} == {"as https://(sensitive)@host/7 says"}
+
+
 def test_what_was_found_is_shown_also_where_nothing_is_to_be_done(home: Home) -> None:
     home.wish(entry("fra1-a", {"acme": 8}), entry("fra1-b", []), keyPrefix="fra1-")
     home.apply()

@@ -106,7 +106,7 @@ class _Api:
     def _caller(self, request: Request) -> Caller:
         bearer = _BEARER.fullmatch(request.headers.get("authorization", ""))
         if bearer is None:
-            message = "a request carries Authorization: Bearer TOKEN"
+            message = "there is no token: a request carries Authorization: Bearer TOKEN"
             raise ComputeError(Problem(UNAUTHENTICATED, "", message))
         caller = self.authenticate(bearer[1])
         change = request.headers.get(CHANGE_HEADER)

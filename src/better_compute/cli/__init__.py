@@ -78,7 +78,8 @@ class Methods(click.Group):
 
 def unknown(name: str, known: Iterable[str], ctx: click.Context | None = None) -> click.UsageError:
     """The error for a command that there is none of."""
-    return click.UsageError(f"there is no command {name!r}. {did_you_mean(name, known)}".rstrip(), ctx)
+    near = did_you_mean(name, known)
+    return click.UsageError(f"there is no command {name!r}{near and '; '}{near}", ctx)
 
 
 def _example(group: str) -> str:

@@ -15,7 +15,15 @@ FILE = "sqlite:///better-compute.db"
 
 
 @click.command(epilog="Example: better-compute serve --database postgresql://compute@db/compute --listen 0.0.0.0:8080")
-@click.option("--database", metavar="URL", envvar=DATABASE, show_envvar=True, default=FILE, show_default=True)
+@click.option(
+    "--database",
+    metavar="URL",
+    envvar=DATABASE,
+    show_envvar=True,
+    default=FILE,
+    show_default=True,
+    help="sqlite:///PATH or postgresql://…",
+)
 @click.option("--listen", "address", metavar="HOST:PORT", default=ADDRESS, show_default=True, help="Port 0: any.")
 @click.option("--world", type=click.Path(path_type=Path, dir_okay=False), help="What a new database starts with.")
 def serve(database: str, address: str, world: Path | None) -> None:

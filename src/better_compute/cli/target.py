@@ -83,7 +83,7 @@ class Target:
             return str(self.server or os.environ[SERVER])
         database = self.database or os.environ.get(DATABASE)
         if not database:
-            raise click.UsageError(f"which control plane? Give --server URL, or set {SERVER}")
+            raise click.UsageError("which control plane? Give --server URL, or --database URL and --as IDENTITY")
         return Embedded(database, create=False)
 
     def _token(self) -> str:

@@ -112,7 +112,7 @@ def _check_join(state: PoolState, pool: Pool, owner_tenant_id: str | None) -> li
     if pool.archived:
         problems.append(Problem(INVALID_STATE, "node.join", "an archived pool takes no machines"))
     if CLASSES[pool.class_] == "none":
-        problems.append(Problem(INVALID_STATE, "pool.class", f"a {pool.class_} pool takes no machines"))
+        problems.append(Problem(INVALID_STATE, "pool.class", f"pools of class {pool.class_} take no machines"))
     if owner_tenant_id is not None and state.others:
         message = "the pool is offered to other tenants, so a machine that a tenant owns cannot join"
         problems.append(Problem(INVALID_STATE, "offer.tenantOwned", message, "ownerTenantId"))

@@ -131,6 +131,7 @@ def set_quota(state: PoolState, pool: Pool, command: SetQuota) -> Decision | Ref
     return Decision(
         Delta(pool=written, offers=touched, quotas={tenant_id: changed}),
         QuotaUpdated(owner_id=pool.owner_id, pool_id=pool.id, to_tenant_id=tenant_id, before=before, after=after),
+        tuple(check_atoms(limits(rows, changed), pool.sharing)),
     )
 
 

@@ -191,7 +191,7 @@ def _check_provider(command: CreatePool) -> list[Problem]:
     if command.class_ != "provider":
         if command.provider_account_id is None:
             return []
-        message = f"a {command.class_} pool takes no providerAccountId"
+        message = f"pools of class {command.class_} take no providerAccountId"
         return [Problem(INVALID_INPUT, rule, message, "providerAccountId", "leave it out, or use class provider")]
     problems = []
     if command.provider_account_id is None:

@@ -46,7 +46,7 @@ def check_atoms(quota: Mapping[str, int], sharing: str) -> list[Problem]:
         if resource != atom and resource in ATOMS.values():
             problems.append(
                 _warning(
-                    f"quota.{resource}", f"a {sharing} pool has no {resource}: this row grants nothing", f"use {atom}"
+                    f"quota.{resource}", f"{sharing} pools have no {resource}: this row grants nothing", f"use {atom}"
                 )
             )
     return problems

@@ -17,6 +17,10 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command and say how it ended: the frozen exit code."""
     streams.prepare()
     signal.signal(signal.SIGTERM, _end)
+    return streams.end(_run(arguments))
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         code = fleetctl.main(list(arguments), prog_name="fleetctl", standalone_mode=False)
     except SystemExit as end:

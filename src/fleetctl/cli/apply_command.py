@@ -16,7 +16,8 @@ _FILE = click.Path(path_type=Path)
 
 @click.command(
     "apply",
-    help="Make the plan again, show it, have it approved, run it, and report what became of every operation.",
+    help="Make the plan again, show it, have it approved, run it, and report what became of every operation."
+    + options.PATH,
     epilog=options.examples(
         "fleetctl apply",
         "fleetctl apply fleet/ --plan plan.json --report report.json",
@@ -33,6 +34,7 @@ _FILE = click.Path(path_type=Path)
 def command(common: Common, yes: bool, plan_file: Path | None, expect: str | None, **how: Any) -> int:
     from fleetctl import flow
 
+    _check_apart(plan_file, how["journal"], how["report_file"])
     dialogue = Dialogue(common, approved=yes or plan_file is not None or expect is not None)
     finished = flow.apply(
         common.request(),
@@ -43,3 +45,11 @@ def command(common: Common, yes: bool, plan_file: Path | None, expect: str | Non
         **how,
     )
     return streams.finish(finished, common.format, verbose=common.verbose)
+
+
+def _check_apart(*paths: Path | None) -> None:
+    """A report in the place of the plan file would cost the plan, a journal in that of the report its lines. What is
+    no file (`/dev/stderr`) may be named twice. Raises click.UsageError."""
+    files = [path.resolve() for path in paths if path and (path.is_file() or not path.exists())]
+    if len(set(files)) < len(files):
+        raise click.UsageError("--plan, --journal and --report name the same file")

@@ -10,7 +10,8 @@ from fleetctl.cli.options import Common
 
 @click.command(
     "drift",
-    help="Show what differs between files and live state: what, since when, by whom. Exit 2 when something does.",
+    help="Show what differs between files and live state: what, since when, by whom. Exit 2 when something does."
+    + options.PATH,
     epilog=options.examples("fleetctl drift", "fleetctl drift fleet/ --format json"),
 )
 @options.common(options.fleet, options.output, options.target)

@@ -21,9 +21,12 @@ _LONGEST = 300
 def tell(error: BaseException) -> int:
     """Say on stderr what went wrong, and give the exit code. The traceback is shown to those who ask for it."""
     if os.environ.get(DEBUG) == "1":
-        import traceback  # not at the top: few ask
+        import traceback  # not at the top, nor below: few ask
 
-        streams.say("".join(traceback.format_exception(error)))
+        from better_compute.domain.policy.urls import mask_text
+
+        lines = "".join(traceback.format_exception(error)).split("\n")
+        streams.say("\n".join(escape(mask_text(line)) for line in lines))
     streams.say("".join(_text(error)))
     return exit_code(error)
 

@@ -35,6 +35,10 @@ Exit codes: 0 success, 1 error, 2 changes or drift, 3 blocked, 4 stale or anothe
 5 done in part, 64 usage, 130 and 143 interrupted.
 
 \b
+Environment: FLEETCTL_TOKEN holds the token. FLEETCTL_SERVER, FLEETCTL_TENANT and FLEETCTL_CALLER pin
+what the files say; files that name no server or caller take them from here. NO_COLOR: no colour.
+
+\b
 Completion, for bash (zsh and fish alike):
   eval "$(_FLEETCTL_COMPLETE=bash_source fleetctl)"
 """

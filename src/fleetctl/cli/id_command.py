@@ -21,7 +21,9 @@ from fleetctl.cli.options import Common
 @click.argument("key")
 @click.option("--tenant", metavar="T", help="The pool's owner, instead of the fleet's.")
 @click.option("--caller", metavar="C", help="The identity that creates it, instead of the fleet's.")
-@click.option("--fleet", type=click.Path(path_type=Path), default=".", metavar="PATH", help="Where the fleet is.")
+@click.option(
+    "--fleet", type=click.Path(path_type=Path), default=".", metavar="PATH", help="Where the fleet is; left out: here."
+)
 @options.common(options.output)
 def command(common: Common, key: str, tenant: str | None, caller: str | None, fleet: Path) -> int:
     from fleetctl import flow

@@ -25,6 +25,7 @@ _MOST = 2_147_483_647
 _LONGEST_REASON = 200
 """UTF-16 units. JSON spells each in 6 bytes at most, so that a reason fits into the header of every call."""
 EXAMPLES = "\b\nExamples:\n  "
+PATH = " PATH is the fleet's directory, read with all below it, or one file; left out: the current directory."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,10 @@ def target(command: Command) -> Command:
     options = (
         click.option("--server", metavar="URL", help="Another control plane than the files name."),
         click.option(
-            "--token-file", type=click.Path(path_type=Path), metavar="FILE", help="Holds the token (or FLEETCTL_TOKEN)."
+            "--token-file",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Holds the token; without it, the variable FLEETCTL_TOKEN does.",
         ),
         click.option(
             "--timeout",

@@ -12,7 +12,8 @@ from fleetctl.cli.options import Common
 
 @click.command(
     "plan",
-    help="Show what an apply would change, in order, with effects, findings and a digest. Writes nothing.",
+    help="Show what an apply would change, in order, with effects, findings and a digest. Writes nothing."
+    + options.PATH,
     epilog=options.examples(
         "fleetctl plan",
         "fleetctl plan fleet/ --out plan.json --expires 24h",

@@ -20,7 +20,10 @@ Format = Literal["text", "json"]
 
 
 def prepare() -> None:
-    """What a stream's encoding does not have is printed as an escape."""
+    """What a stream's encoding does not have is printed as an escape; what is printed to a closed stream is lost."""
+    for name in ("stdin", "stdout", "stderr"):  # in this order: a closed one gets its own number back
+        if getattr(sys, name) is None:
+            setattr(sys, name, _nowhere(name))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -34,15 +37,16 @@ def colours(stream: TextIO) -> bool:
 def finish(finished: Finished, form: Format, *, verbose: bool = False) -> int:
     """Print the report and give the exit code.
 
-    A reader that went away is an error as any other, told by the exit code alone; but what an apply did is done.
+    A reader that went away is an error as any other, told by the exit code alone; but what an apply did is done, also
+    where nobody can be told.
     """
     if finished.remark:
         say(f"{escape(finished.remark)}\n")
     try:
         show(finished.report, form, verbose=verbose)
-    except BrokenPipeError:
-        _silence()
-        return finished.exit_code if finished.report["kind"] == "apply" else EXIT_ERROR
+    except OSError as error:
+        code = give_up(error)
+        return finished.exit_code if finished.report["kind"] == "apply" else code
     return finished.exit_code
 
 
@@ -71,6 +75,25 @@ def say(text: str) -> None:
         sys.stderr.flush()
 
 
-def _silence() -> None:
-    """Nothing is left for the interpreter to flush into the broken pipe at its end."""
-    sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (it stays open until the process ends)
+def end(code: int) -> int:
+    """The exit code of a run, once all that it printed is out: what cannot be printed is no success."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        lost = give_up(error)
+        return code or lost
+    return code
+
+
+def give_up(error: OSError) -> int:
+    """Say that stdout takes no more, unless its reader went away, and leave the interpreter nothing to flush into it at
+    its end. The exit code of a run that this ends."""
+    sys.stdout = _nowhere("stdout")
+    if not isinstance(error, BrokenPipeError):
+        say(f"STOPPED: the result cannot be written: {error.strerror}\n")
+    return EXIT_ERROR
+
+
+def _nowhere(name: str) -> TextIO:
+    """Stays open until the process ends."""
+    return open(os.devnull, "r" if name == "stdin" else "w")

@@ -10,7 +10,7 @@ from fleetctl.cli.options import Common
 
 @click.command(
     "validate",
-    help="Check fleet files offline: YAML, fields, and every rule that needs no live state.",
+    help="Check fleet files offline: YAML, fields, and every rule that needs no live state." + options.PATH,
     epilog=options.examples("fleetctl validate", "fleetctl validate fleet/ --format json"),
 )
 @options.common(options.fleet, options.output)

@@ -10,7 +10,8 @@ from fleetctl.cli.options import Common
 
 @click.command(
     "whoami",
-    help="Show server, instance, identity, the files' pins, rights missing for plan and apply, and the clock offset.",
+    help="Show server, instance, identity, the files' pins, rights missing for plan and apply, and the clock offset."
+    + options.PATH,
     epilog=options.examples("fleetctl whoami", "fleetctl whoami fleet/ --token-file token"),
 )
 @options.common(options.fleet, options.output, options.target)

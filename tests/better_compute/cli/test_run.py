@@ -64,14 +64,14 @@ def test_every_command_has_help_with_an_example(cli: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["pool"], "USAGE: there is no command 'pool'. did you mean \"pools\"?\nHint: see better-compute --help\n"),
+        (["pool"], "USAGE: there is no command 'pool'; did you mean \"pools\"?\nHint: see better-compute --help\n"),
         (
             ["pools", "lst"],
-            "there is no command 'lst'. did you mean \"list\"?\nHint: see better-compute pools --help\n",
+            "there is no command 'lst'; did you mean \"list\"?\nHint: see better-compute pools --help\n",
         ),
         (["reservations", "list"], "there is no command 'reservations'"),
         (["pools", "list", "--limt", "3"], "--limit"),
-        (["pools", "list"], "which control plane? Give --server URL, or set BETTER_COMPUTE_SERVER"),
+        (["pools", "list"], "which control plane? Give --server URL, or --database URL and --as IDENTITY"),
         (["pools", "list", "--server", "http://x", "--database", "y"], "give --server or --database, not both"),
         (["pools", "list", "--database", "y"], "say who asks: --as IDENTITY"),
         (["pools", "list", "--server", "http://x"], "who asks? Set BETTER_COMPUTE_TOKEN, or give --token-file"),

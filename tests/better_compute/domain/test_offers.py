@@ -251,6 +251,12 @@ def test_setting_a_quota_touches_the_named_rows_only() -> None:
     assert (state.pool.offers_version, state.pool.owner_quota_version) == (2, 2)
 
 
+def test_quota_value_warns_of_rows_that_grant_nothing_when_they_are_set_too() -> None:
+    state = pool(sharing="mig", owner_quota={"gpu.mig": 4})
+    assert warned(state, set_quota("root", {"gpu": 8})) == {("quota.value", "quota.gpu")}
+    assert warned(state, set_quota("root", {"gpu.mig": 8})) == set()
+
+
 def test_a_quota_of_a_tenant_without_an_offer_is_not_found() -> None:
     assert refused(pool(), set_quota("acme", {"gpu": 1})) == ("NOT_FOUND", "quota.set")
     state = after(create(), offer("acme"), unoffer("acme"))

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import click
 import pytest
 
+from better_compute.domain.ids import DERIVATION
 from better_compute.domain.problems import ComputeError, Problem, Source
+from fleetctl import entry
 from fleetctl.cli import failure
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.files import FilesError
-from tests.fleetctl.cli.runs import ENTRY, Fleet
+from tests.fleetctl.cli.runs import ENTRY, ROOT, Fleet
 
 TWO = ENTRY + "  - {idempotencyKey: fra1-b, offers: []}\n"
 
@@ -88,6 +92,17 @@ class TestErrors:
         assert ran.err.startswith("UNAUTHENTICATED: ")
         assert "t0ken-example" not in ran.err
 
+    @pytest.mark.parametrize("key", ["", "zz" * 32, "ab", "a" * 33, "é" * 32])
+    def test_a_server_whose_key_is_none_is_1_and_no_digest_is_made_under_it(
+        self, key: str, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FLEETCTL_TOKEN", "tok")
+        info = {"instanceId": "i", "derivation": DERIVATION, "time": 0, "version": "1", "capabilities": []}
+        with refusing({**info, "digestKey": key}) as url:
+            ran = fleet.on("plan", "--server", url)
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.startswith("UNAVAILABLE: the server's digestKey is not 16 bytes or more"), ran.err
+
     def test_a_rule_broken_by_the_files_is_1_in_validate_and_3_in_plan(self, fleet: Fleet) -> None:
         fleet.write("  - {idempotencyKey: fra1-a, class: metal, offers: []}\n")
         ran = fleet.on("validate")
@@ -104,16 +119,16 @@ class TestErrors:
 
 
 @contextmanager
-def refusing() -> Iterator[str]:
-    """The URL of a server that knows nobody, and says so with what it was sent."""
+def refusing(info: dict[str, Any] | None = None) -> Iterator[str]:
+    """The URL of a server that knows nobody, and says so with what it was sent; or that answers with `info`."""
 
     class Answer(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             error = {"code": "UNAUTHENTICATED", "message": f"unknown: {self.headers['Authorization']}"}
-            self.send_response(401)
+            self.send_response(200 if info else 401)
             self.end_headers()
-            self.wfile.write(json.dumps({"error": error}).encode())
+            self.wfile.write(json.dumps({"data": info} if info else {"error": error}).encode())
 
         def log_message(self, *_: object) -> None:
             """A test's server keeps silent."""
@@ -139,6 +154,19 @@ class TestBlocked:
         assert ran.code == 3
         assert "Blocked: 1 error." in ran.out
         assert fleet.on("apply", "--yes", "--allow", "archives=2", "--reason", "site closes").code == 0
+
+
+class TestCaller:
+    @pytest.mark.parametrize(("name", "said"), [("", "the files name no caller"), (" ", "no id"), ("a b", "no id")])
+    @pytest.mark.parametrize("command", ["plan", "drift", "id"])
+    def test_no_id_is_shown_that_derives_from_what_is_no_caller(
+        self, command: str, name: str, said: str, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fleet.write(root=ROOT.replace("caller: sa_fleet\n", ""))
+        monkeypatch.setenv("FLEETCTL_CALLER", name)
+        ran = fleet("id", "fra1-a", "--fleet", str(fleet.directory)) if command == "id" else fleet.on(command)
+        assert (ran.code, ran.out) == (1, "")
+        assert said in ran.err
 
 
 class TestMismatch:
@@ -222,6 +250,37 @@ class TestUsage:
         assert "not the URL of a server" in ran.err
 
 
+class TestPlaces:
+    @pytest.mark.parametrize(
+        "flags",
+        [("--plan", "p", "--report", "./p"), ("--plan", "p", "--journal", "p"), ("--journal", "j", "--report", "j")],
+        ids=str,
+    )
+    def test_one_file_is_not_written_in_the_place_of_another(
+        self, flags: tuple[str, ...], fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        fleet.on("plan", "--out", "p")
+        before = Path("p").read_bytes()
+        ran = fleet.on("apply", "--yes", *flags)
+        assert (ran.code, "name the same file" in ran.err) == (64, True)
+        assert Path("p").read_bytes() == before
+
+    def test_what_is_no_file_may_take_both(self, fleet: Fleet) -> None:
+        null = os.devnull
+        assert fleet.on("apply", "--yes", "--journal", null, "--report", null).code == 0
+
+
+def test_an_interrupt_before_the_command_line_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: Sequence[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fleetctl.cli.run", interrupted)
+    monkeypatch.setattr("sys.argv", ["fleetctl", "schema"])
+    monkeypatch.setattr("gc.disable", lambda: None)
+    assert entry.main() == 130
+
+
 class TestFailure:
     def test_every_problem_of_files_is_told_with_its_place(self, capsys: pytest.CaptureFixture[str]) -> None:
         problems = [Problem("INVALID_INPUT", "r", m, hint="h", source=Source("a.yaml", 1, 2)) for m in ("one", "two")]
@@ -257,6 +316,15 @@ class TestFailure:
         monkeypatch.setenv("FLEETCTL_DEBUG", "1")
         failure.tell(ZeroDivisionError("oops"))
         assert "ZeroDivisionError: oops" in capsys.readouterr().err.splitlines()[0]
+
+    def test_a_traceback_acts_on_no_terminal_and_shows_no_password(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FLEETCTL_DEBUG", "1")
+        failure.tell(ComputeError(Problem("X", "", "\x1b[2Jhttps://u:pw@host\u202e")))
+        err = capsys.readouterr().err
+        assert "\\x1b[2Jhttps://(sensitive)@host\\u202e" in err.splitlines()[0]
+        assert not {"\x1b", "\u202e"} & set(err)
 
     def test_a_server_that_asks_for_patience_is_quoted(self, capsys: pytest.CaptureFixture[str]) -> None:
         failure.tell(ComputeError(Problem("RATE_LIMITED", "", "slow down"), retry_after_ms=5000))

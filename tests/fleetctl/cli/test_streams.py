@@ -17,7 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fleetctl.report import schemas
-from tests.fleetctl.cli.runs import COMMAND, ENTRY, Fleet, process
+from tests.fleetctl.cli.runs import COMMAND, ENTRY, Fleet, Ran, process
 
 POLISH = "  - {idempotencyKey: fra1-a, policy: {note: zażółć, word: gęś}, offers: []}\n"
 NAMES = {"plan": "plan.v1", "drift": "drift.v1", "validate": "validation.v1", "whoami": "whoami.v1"}
@@ -99,6 +99,58 @@ class TestPipes:
             ran = subprocess.run(arguments, stderr=pipe, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
         assert ran.returncode == 0
         assert b"Applied: 2 operations done." in ran.stdout
+
+
+class TestStreamsThatTakeNothing:
+    """As a shell leaves them: `>&-`, and `> /dev/full` for a disk without room."""
+
+    def into(self, redirections: str, *arguments: str) -> Ran:
+        script = f'exec "$@" {redirections}'
+        buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        ran = subprocess.run(
+            ["sh", "-c", script, "sh", *COMMAND, *arguments],
+            env=buffered,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+    @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+    @pytest.mark.parametrize(
+        ("command", "code"),
+        [("validate FLEET", 0), ("plan FLEET --format json", 0), ("--help", 0), ("--version", 0), ("nope", 64)],
+    )
+    def test_a_closed_one_takes_what_it_is_given(self, command: str, code: int, closed: str, fleet: Fleet) -> None:
+        arguments = [str(fleet.directory) if word == "FLEET" else word for word in command.split()]
+        ran = self.into(closed, *arguments)
+        assert (ran.code, "Error" in ran.err) == (code, False)
+
+    def test_without_any_there_is_nobody_to_ask(self, fleet: Fleet) -> None:
+        assert self.into("<&- >&- 2>&-", "apply", str(fleet.directory)).code == 64
+
+    def test_an_apply_needs_none(self, fleet: Fleet) -> None:
+        assert self.into("<&- >&- 2>&-", "apply", str(fleet.directory), "--yes").code == 0
+        assert "No changes" in fleet.on("plan").out
+
+    @pytest.mark.parametrize("command", ["validate FLEET", "plan FLEET", "--help", "--version", "schema"])
+    def test_a_result_that_a_full_disk_does_not_take_is_an_error(self, command: str, fleet: Fleet) -> None:
+        arguments = [str(fleet.directory) if word == "FLEET" else word for word in command.split()]
+        ran = self.into("> /dev/full", *arguments)
+        assert (ran.code, "Exception ignored" in ran.err) == (1, False)
+        assert ran.err.splitlines()[-1] == "STOPPED: the result cannot be written: No space left on device"
+
+    def test_what_an_apply_did_is_told_by_its_code_all_the_same(self, fleet: Fleet) -> None:
+        ran = self.into("> /dev/full", "apply", str(fleet.directory), "--yes", "--format", "json")
+        assert ran.code == 0
+        assert "STOPPED: the result cannot be written: No space left on device\n" in ran.err
+
+    def test_a_plan_that_cannot_be_shown_is_not_applied(self, fleet: Fleet) -> None:
+        ran = self.into("> /dev/full", "apply", str(fleet.directory), "--yes")
+        assert (ran.code, "Exception ignored" in ran.err) == (1, False)
+        assert "Plan: 1 to create" in fleet.on("plan").out
 
 
 @contextmanager

@@ -105,7 +105,7 @@ class TestDrift:
         ]
 
     def test_an_event_without_a_change_says_so(self) -> None:
-        assert "    via no change that was named" in lines(a_drift(a_drifted()))
+        assert "    via no apply: the call named none" in lines(a_drift(a_drifted()))
 
     def test_what_was_changed_comes_before_what_is_only_pending(self) -> None:
         report = a_drift(a_drifted(kind="pending", since=None), a_drifted(kind="removed", key="fra1-r"), a_drifted())

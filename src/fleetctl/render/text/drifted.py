@@ -64,7 +64,7 @@ def _change(change: Change, column: int, style: Style) -> str:
 def _via(via: Mapping[str, Any] | None) -> str:
     """The change that the event names: whatever a caller chose to send."""
     if not via:
-        return "via no change that was named"
+        return "via no apply: the call named none"
     known = {name: via[name] for name in ("fleet", "digest", "commit", "reason") if via.get(name) is not None}
     shown = known or via
     return "via " + ", ".join(f"{escape(str(name))} {values.cut(values.value(it), 80)}" for name, it in shown.items())
