@@ -131,7 +131,7 @@ def set_quota(state: PoolState, pool: Pool, command: SetQuota) -> Decision | Ref
     return Decision(
         Delta(pool=written, offers=touched, quotas={tenant_id: changed}),
         QuotaUpdated(owner_id=pool.owner_id, pool_id=pool.id, to_tenant_id=tenant_id, before=before, after=after),
-        tuple(check_atoms(limits(rows, changed), pool.sharing)),
+        tuple(p for p in check_atoms(after, pool.sharing) if p.path != "quota"),
     )
 
 

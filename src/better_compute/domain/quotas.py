@@ -37,13 +37,13 @@ def check_quota(quota: Mapping[str, object]) -> list[Problem]:
 
 def check_atoms(quota: Mapping[str, int], sharing: str) -> list[Problem]:
     """Warnings of rule quota.value about what a quota grants of the pool's GPUs: a missing row grants 0, and a row of
-    another sharing mode's atom grants nothing."""
+    another sharing mode's atom grants nothing. A row of 0 asks for nothing: so is a row written that is to go."""
     atom = ATOMS[sharing]
     problems = []
     if atom not in quota:
         problems.append(_warning("quota", f"no {atom} row: a missing row grants 0, so no GPU of this {sharing} pool"))
-    for resource in quota:
-        if resource != atom and resource in ATOMS.values():
+    for resource, limit in quota.items():
+        if limit and resource != atom and resource in ATOMS.values():
             problems.append(
                 _warning(
                     f"quota.{resource}", f"{sharing} pools have no {resource}: this row grants nothing", f"use {atom}"

@@ -255,6 +255,7 @@ def test_quota_value_warns_of_rows_that_grant_nothing_when_they_are_set_too() ->
     state = pool(sharing="mig", owner_quota={"gpu.mig": 4})
     assert warned(state, set_quota("root", {"gpu": 8})) == {("quota.value", "quota.gpu")}
     assert warned(state, set_quota("root", {"gpu.mig": 8})) == set()
+    assert warned(pool(sharing="mig"), set_quota("root", {"gpu": 0, "gpu.mig": 8})) == set()
 
 
 def test_a_quota_of_a_tenant_without_an_offer_is_not_found() -> None:
