@@ -1,10 +1,10 @@
 """Documents from libyaml's events: the library decides what YAML is, this decides what it means here.
 
 libyaml reads YAML 1.1 and most of 1.2. Where it is lax, or takes what people could write in another sense than YAML
-1.2, that is refused: by `text` U+2028, by `syntax` tabs, comments that touch a value and `[?a]`, here `*a:`. What it
-reads though YAML 1.2 refuses it means what it seems to: lines in quotes or brackets that are not indented. What it
-refuses though YAML 1.2 reads it: in brackets, a value that begins with `:` or a key over two lines; a document after
-`...` without `---`; the two escapes of a surrogate pair (`text` writes them as one in JSON).
+1.2, that is refused: by `text` U+2028, by `syntax` tabs, comments that touch a value and `[?a]`, here `*a:` and lines
+of a quoted value that are not indented. What it reads though YAML 1.2 refuses it means what it seems to: such lines in
+brackets or in a list. What it refuses though YAML 1.2 reads it: in brackets, a value that begins with `:` or a key over
+two lines; a document after `...` without `---`; the escapes of a surrogate pair (in JSON, `text` makes them one).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Event = Any
 
 _TAG = re.compile(r"(?:&\S+\s+)?(![^\s,\[\]{}]*)")
 _NAME_GOES_ON = re.compile(r"([&*][\w-]+)([:?%@`])")
-_NO_SPACE = re.compile(r"([\w.-]++:(?=\S)(?:[^\n,{}:]|:(?=\S))*+)\s*[,}]")
+_NEXT_ENTRY = re.compile(r"\s*[,}]")
 
 
 def documents(reading: Reading) -> Iterator[Document]:
@@ -100,10 +100,14 @@ class _Builder:
                 key = self._key(key_event)
             trail[-1] = key
             value_event = get()
-            if type(value_event) is ScalarEvent and not (value_event.style or value_event.anchor or value_event.tag):
-                value = self._plain(value_event)
-            else:
+            if type(value_event) is not ScalarEvent:
                 value = self.node(value_event)
+            elif value_event.style or value_event.anchor or value_event.tag:
+                if not event.flow_style:
+                    self._check_indent(key_event, value_event)
+                value = self.node(value_event)
+            else:
+                value = self._plain(value_event)
             if value is None:
                 self._check_colon(key_event)
             if key is None or ((key in out or key == "<<") and self._special(out, key, key_event, value, value_event)):
@@ -167,9 +171,23 @@ class _Builder:
 
     def _check_colon(self, event: Event) -> None:
         """Report a key like that of `{gpu:32}`, which holds its value."""
-        if found := _NO_SPACE.match(self._r.text, _at(event)):
-            message = f"{clip(found[1].rstrip())} has no space after its colon"
-            self._r.report(_at(event), "yaml.syntax", message, "write `key: value`, or quote the key")
+        start, end = _at(event), event.end_mark.index
+        if type(event) is not ScalarEvent or event.style or ":" not in event.value:
+            return
+        if _NEXT_ENTRY.match(self._r.text, end):
+            message = f"{clip(event.value)} has no space after its colon"
+            self._r.report(start, "yaml.syntax", message, "write `key: value`, or quote the key")
+
+    def _check_indent(self, key: Event, event: Event) -> None:
+        """Report a quoted value with a line that is not indented deeper than its key: that is what a forgotten quote
+        looks like, and what YAML 1.2 refuses."""
+        if event.style not in ("'", '"') or event.start_mark.line == event.end_mark.line:
+            return
+        shallow = re.compile(rf"\n {{0,{key.start_mark.column}}}[^ \n]")
+        if found := shallow.search(self._r.text, _at(event), event.end_mark.index):
+            line, _ = self._r.lines.place(found.end() - 1)
+            message = f"this quote is not closed before line {line}, which is not indented"
+            self._r.report(_at(event), "yaml.syntax", message, "close it, or indent the lines of the value")
 
     def _refuse_tag(self, event: Event) -> None:
         written = _TAG.match(self._r.text, event.start_mark.index)

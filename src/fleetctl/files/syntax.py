@@ -43,6 +43,7 @@ _ROWS = (
     ("expected '[:-]'", r"^\0-[^\s-]", _SYNTAX, "a dash without a space behind it", "write `- item`"),
     ("expected ':'", r"\0[\w.-]+:[^\s/]", _SYNTAX, "{word} has no space after its colon", "write `key: value`"),
     ("expected ':'", "", _SYNTAX, "a key and a colon are expected here, this is {word}", "write `key: value`"),
+    ("node content", r"^\0\.\.\.", _SYNTAX, "there is no document to end here", "remove the line"),
     ("any token|node content", r"\0\S", _SYNTAX, "a value cannot begin with {word:.1}", _QUOTE),
     ("node content", "", _SYNTAX, "a value is missing", "write it"),
     ("expected ','", "\0:", _SYNTAX, "a second colon: a comma{where} is missing before it", f"write it, or {_QUOTE}"),
@@ -97,8 +98,8 @@ def _look(text: str, limit: int) -> tuple[Refusal | None, Any, Any]:
                 break
             sign = text[start] if token.end_mark.index == start + 1 else ""
             if type(token) is ScalarToken:
-                header = token.style in ("|", ">")  # no part of the value
-                if found := _lax(text, end, max(start, text.find("\n", start)) if header else start):
+                header = text.find("\n", start) if token.style in ("|", ">") else start  # of no value it is a part
+                if found := _lax(text, end, header if header >= 0 else limit):
                     return found, None, None
                 end, scalar = token.end_mark.index, token
             elif sign in ("[", "{"):

@@ -194,7 +194,7 @@ def test_a_tab_that_indents_or_separates_is_refused(text: str, at: tuple[int, in
         ("a: x\ty # \t\n#\t\nb: [x\ty, 'z\t']\n", {"a": "x\ty", "b": ["x\ty", "z\t"]}),
         ("a: x\n  \ty\n", {"a": "x y"}),
         ("a: 'x\n  \ty'\n", {"a": "x y"}),
-        ('a: "x\t\n  y"\nb: "x\\\n\ty"\n', {"a": "x y", "b": "xy"}),
+        ('a: "x\t\n  y"\nb: "x\\\n \ty"\n', {"a": "x y", "b": "xy"}),
         ("a: |\n  x\n  \ty\t\nb: 1\n", {"a": "x\n\ty\t\n", "b": 1}),
         ("\"a\tb\": &x 'c\t'\nd: *x\n", {"a\tb": "c\t", "d": "c\t"}),
     ],
@@ -250,9 +250,12 @@ def test_a_tab_inside_a_value_or_a_comment_is_text(text: str, meant: object) -> 
         ("a: {b: 1]\n", 1, "a comma or }"),
         ("a: [b c: d e]\nf: [,]\n", 2, "cannot begin with ,"),
         ("a: 'b\nc: 1\n", 1, "never closed"),
-        ("a: 'b\nc: 'd'\n", 1, "ends on line 2, before d'"),
-        ('a:\n  - b: "c\n    d: 1\n  - b: "e"\n', 2, "ends on line 4"),
+        ("a: 'b\nc: 'd'\n", 1, "not closed before line 2, which is not indented"),
+        ('a:\n  - b: "c\n    d: 1\n  - b: "e"\n', 2, "not closed before line 3, which is not indented"),
+        ('a:\n  - "b\n  - "c"\n', 2, 'ends on line 3, before c"'),
         ("a: ['b, c]\nd: ['e']\n", 1, "ends on line 2"),
+        ("a:\n  b: 'c\n\n \td'\n", 2, "not closed before line 4"),
+        ('a: &x\n  "b\nc: d"\ne: *x\n', 1, "not closed before line 3"),
         ("'a: b\nc: 'd'\n", 1, "ends on line 2"),
         ('a: "b\n---\nc: "d"\n', 1, "never closed in its document"),
         ("a: 'it's'\n", 1, "complete before s'"),
@@ -264,6 +267,7 @@ def test_a_tab_inside_a_value_or_a_comment_is_text(text: str, meant: object) -> 
         ("a: {b: c,#d\n e: f}\n", 1, "no space before its #"),
         ("a: 'b'#c\n", 1, "no space before its #"),
         ("a: |x\n  y\n", 1, "text on the line of |"),
+        ("a: |#", 1, "no space before its #"),
         ("a: |0\n  y\n", 1, "not YAML"),
         ('a: "\\d"\n', 1, "not an escape"),
         ("a: 1\n---\n  b: 1\n c: 2\n", 4, "indentation"),
@@ -271,6 +275,7 @@ def test_a_tab_inside_a_value_or_a_comment_is_text(text: str, meant: object) -> 
         ("a: |\n     \n  x\n", 3, "indentation"),
         ("a: 1\n...\n# c\nb: 2\n", 4, "after ... begins with ---"),
         ("a: 1\n... b\n", 2, "after ... begins with ---"),
+        ("# c\n...\n---\na: 1\n", 2, "no document to end"),
         ("text\nb: 2\n", 2, "continues the text above"),
         ("- a\nb: 2\n", 2, "indentation"),
     ],
@@ -280,6 +285,21 @@ def test_a_fault_of_syntax_is_named_with_its_line(text: str, line: int, says: st
     assert found.rule == "yaml.syntax"
     assert says in found.message
     assert place(found)[0] == line
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("a:\n  b: 'c\n\n   d'\n", {"a": {"b": "c\nd"}}),
+        ("a:\n- b: 'c\n   d'\n- 'e\n  f'\n", {"a": [{"b": "c d"}, "e f"]}),
+        (
+            "a: &x\n  'b\n  c'\nd: {e: 'f\n  g'}\nh: |\n i\n\nj: *x\n",
+            {"a": "b c", "d": {"e": "f g"}, "h": "i\n", "j": "b c"},
+        ),
+    ],
+)
+def test_a_quoted_value_goes_on_deeper_than_its_key(text: str, meant: object) -> None:
+    assert value(text) == meant
 
 
 def test_a_fault_of_syntax_has_no_path_since_nobody_knows_where_it_belongs() -> None:
