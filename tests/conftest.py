@@ -1,11 +1,15 @@
 """Databases for every test that asks for one."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import postgres
+
+# A job in the background has SIGINT ignored, and so would have every process that a test starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -21,12 +21,12 @@ from better_compute.domain.commands import (
 )
 from better_compute.domain.problems import CONFLICT, INTERNAL_ERROR, VERSION_CONFLICT, ComputeError, Problem
 from better_compute.domain.state import Pool, QuotaRow, Terms
-from fleetctl.diff import offer_changes, policy_changes
+from fleetctl.diff import offer_changes, owner_changes, policy_changes
 from fleetctl.journal import Journal, Outcome
 from fleetctl.plan import Operation, Plan
 
 if TYPE_CHECKING:
-    from better_compute.client import Attempt, Client
+    from better_compute.client import Attempt, Client, Created
 
 Progress = Callable[[Outcome], None]
 
@@ -89,6 +89,8 @@ def _perform(operation: Operation, writer: Writer) -> Outcome:
 
     def watch(attempt: Attempt) -> None:
         nonlocal attempts
+        if writer.stop.is_set():
+            raise attempt.error  # what is asked again is a new call, and after a signal there is none
         writer.journal.retried(operation, attempts, attempt.error.problems[0], attempt.wait)
         attempts += 1
 
@@ -135,12 +137,15 @@ def _judged(operation: Operation, difference: str) -> Outcome:
     return Outcome(operation, "failed", problem=Problem(CONFLICT, "apply.answer", difference, hint=hint))
 
 
-def _created(pool: Pool, wish: CreatePool) -> str:
+def _created(created: Created, wish: CreatePool) -> str:
     """A create answers the pool of its key, whoever made it and however (rule pool.key)."""
+    pool = created.pool
     if pool.id != wish.pool_id:
         return f"the server made {pool.id} where {wish.pool_id} was planned"
     if pool.archived:
         return "the pool of this key was archived meanwhile"
+    if changed := owner_changes(wish, _limits(created.rows)):
+        return f"the pool is there with another {', '.join(change.path for change in changed)}"
     return _as_updated(pool, wish.gpu_model, wish.policy)
 
 

@@ -112,7 +112,7 @@ def _compare_pool(entry: PoolEntry, state: PoolState | None) -> PoolDiff | None:
     if problems := _check_identity(entry, entry.pool, pool):
         return PoolDiff(entry=entry, live=state, problems=tuple(problems))
     changes = _pool_changes(entry.pool, pool)
-    owner = _owner_changes(entry.pool, state)
+    owner = owner_changes(entry.pool, state.limits(entry.pool.tenant_id))
     offers = tuple(_offer_diffs(entry, state, pool.owner_id)) if entry.offers_are == "stated" else ()
     unstated = _check_unstated(entry, state)
     if not (changes or owner or offers or unstated):
@@ -212,11 +212,11 @@ def _at(value: Any, path: Iterable[str | int]) -> Any:
     return value
 
 
-def _owner_changes(wish: CreatePool, state: PoolState) -> tuple[Change, ...]:
-    """`ownerQuota`, once written, is kept exact; not written, it is left alone."""
+def owner_changes(wish: CreatePool, limits: Mapping[str, int]) -> tuple[Change, ...]:
+    """What differs in the owner's rows: `ownerQuota`, once written, is kept exact; not written, it is left alone."""
     if wish.owner_quota is None:
         return ()
-    return tuple(_quota_changes("ownerQuota", state.limits(wish.tenant_id), wish.owner_quota))
+    return tuple(_quota_changes("ownerQuota", limits, wish.owner_quota))
 
 
 def _quota_changes(name: str, before: Mapping[str, int], after: Mapping[str, int]) -> Iterator[Change]:

@@ -101,12 +101,14 @@ def apply(
             return Finished(document, EXIT_BLOCKED)
         if (made.operations or made.findings) and not approve(document):
             raise Stop(EXIT_ERROR, "not approved: nothing was written")
-        # 7. Run it.
-        outcomes, signal_name = _run(made, digest, session, journal, parallelism, progress)
-        # 8. Say what was done and what was not.
-        finished = report.of_apply(replace(made, digest=digest), outcomes, session.header(), signal_name)
-    remark = "" if report_file is None else _keep(report_file, finished)
-    return Finished(finished, _exit_code(outcomes, signal_name), remark)
+        stop = Event()
+        with interruptible(stop) as caught:
+            # 7. Run it.
+            outcomes = _run(made, digest, session, journal, parallelism, progress, stop)
+            # 8. Say what was done and what was not: also to whoever interrupts.
+            finished = report.of_apply(replace(made, digest=digest), outcomes, session.header(), caught.name)
+            remark = "" if report_file is None else _keep(report_file, finished)
+    return Finished(finished, _exit_code(outcomes, caught.name), remark)
 
 
 def drift(request: Request) -> Finished:
@@ -187,7 +189,8 @@ def _run(
     journal: Path | None,
     parallelism: int,
     progress: Callable[[Outcome], None],
-) -> tuple[tuple[Outcome, ...], str | None]:
+    stop: Event,
+) -> tuple[Outcome, ...]:
     override = session.request.override
     change: dict[str, Any] = {
         "fleet": made.scope.fleet,
@@ -198,7 +201,6 @@ def _run(
         change["allow"] = dict(override.numbers)
     if override.reason is not None:
         change["reason"] = mask_text(override.reason)  # events keep it, and everybody who reads them sees it
-    stop = Event()
     with ExitStack() as stack:
         stream = stack.enter_context(journal.open("ab", buffering=0)) if journal else None
         writer = applying.Writer(
@@ -210,9 +212,7 @@ def _run(
             progress=progress,
             stop=stop,
         )
-        with interruptible(stop) as caught:
-            outcomes = applying.run(made, writer)
-    return outcomes, caught.name
+        return applying.run(made, writer)
 
 
 def _exit_code(outcomes: tuple[Outcome, ...], signal_name: str | None) -> int:

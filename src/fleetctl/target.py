@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from better_compute.domain.policy.secrets import mask_text
-from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
+from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem
 from fleetctl.desired import Desired, Embedded
 from fleetctl.errors import EXIT_STALE, Stop
 
@@ -35,7 +35,7 @@ def choose(
     wrong = tuple(
         mask_text(f"{name} is {environ[name]}, and the files say {pin}")
         for name, pin in pins.items()
-        if pin is not None and environ.get(name) and _normal(environ[name]) != _normal(pin)
+        if pin is not None and environ.get(name) and not _same(name, environ[name], pin)
     )
     if wrong:
         raise Stop(EXIT_STALE, "the environment does not match the files' pins; nothing was read", wrong)
@@ -44,7 +44,11 @@ def choose(
         hint = "write `server:` in fleet.yaml, or give --server or FLEETCTL_SERVER"
         raise ComputeError(Problem(INVALID_INPUT, "fleet.server", "no server is named", hint=hint))
     overridden = flag is not None and desired.server is not None
-    return Target(server=server, overridden=overridden, token=_token(environ, token_file))
+    token = _token(environ, token_file)
+    if token is None and server and isinstance(server, str):
+        hint = f"set {TOKEN}, or give --token-file FILE"
+        raise ComputeError(Problem(UNAUTHENTICATED, "token.missing", "there is no token for the server", hint=hint))
+    return Target(server=server, overridden=overridden, token=token)
 
 
 def _token(environ: Mapping[str, str], token_file: Path | None) -> str | None:
@@ -70,5 +74,5 @@ def _spelled(server: str | Embedded | None, base: Path) -> str | None:
     return f"embedded:{path.relative_to(base) if path.is_relative_to(base) else path}"
 
 
-def _normal(value: str) -> str:
-    return value.rstrip("/")
+def _same(name: str, value: str, pin: str) -> bool:
+    return value.rstrip("/") == pin.rstrip("/") if name == SERVER else value == pin

@@ -51,7 +51,7 @@ def test_a_pool_is_made_offered_seen_and_archived(database_url: str, world: Path
     with serving(database_url, "--world", str(world)) as server:
         with server.connect() as owner, server.connect("sa_acme", "acme") as acme:
             assert owner.client.system.info().instance_id == "e2e"
-            pool = owner.client.pools.create(create())
+            pool = owner.client.pools.create(create()).pool
             assert pool.id == create().pool_id
             assert owner.client.pools.get(pool.id).rollup.gpus == 32
             granted = owner.client.pools.offer(offer(pool.id))
@@ -69,7 +69,7 @@ def test_a_pool_is_made_offered_seen_and_archived(database_url: str, world: Path
 def test_many_threads_share_one_client(standing: Server) -> None:
     with standing.connect() as owner, ThreadPoolExecutor(24) as executor:
         pools = list(executor.map(lambda n: owner.client.pools.create(create(f"k{n % 30}")), range(60)))
-        assert len({pool.id for pool in pools}) == 30
+        assert len({created.pool.id for created in pools}) == 30
         assert len(owner.client.pools.all()[0]) == 30
 
 
@@ -86,7 +86,7 @@ def test_a_call_in_flight_is_finished_when_the_server_is_stopped(server: Server)
         assert server.process.poll() is None
         lock.execute("ROLLBACK")
         lock.close()
-        assert call.result(20).id == create().pool_id
+        assert call.result(20).pool.id == create().pool_id
     assert server.process.wait(20) == 143
 
 
@@ -145,5 +145,5 @@ def test_two_servers_may_start_on_one_new_database_at_once(tmp_path: Path, world
         starting = [serving(database, "--world", str(world)) for _ in range(2)]
         one, two = executor.map(stack.enter_context, starting)
         first, second = stack.enter_context(one.connect()), stack.enter_context(two.connect())
-        pool_id = first.client.pools.create(create()).id
+        pool_id = first.client.pools.create(create()).pool.id
         assert second.client.pools.get(pool_id).rollup.nodes == 4

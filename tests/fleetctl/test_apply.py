@@ -259,6 +259,21 @@ def test_what_is_otherwise_by_then_is_a_failure_and_stays(
     assert [o["key"] for o in one_of_each.plan().report["operations"]] == [action]
 
 
+def test_a_pool_that_another_apply_made_with_another_owner_quota_was_not_created(home: Home) -> None:
+    home.wish(entry("a", [], ownerQuota={"gpu": 10}))
+
+    def bend(asked: Asked) -> httpx.Response:
+        if asked.operation == "pools/create":
+            with home.hand("sa_fleet") as other:
+                other.call("pools/create", {**asked.body, "ownerQuota": {"gpu": 5}})
+        return asked.forward()
+
+    (outcome,) = run(home, bend)
+    assert outcome.problem is not None
+    assert "ownerQuota.gpu" in outcome.problem.message
+    assert [o["action"] for o in home.plan().report["operations"]] == ["setQuota"]
+
+
 def test_a_state_that_cannot_be_read_is_not_as_wished(one_of_each: Home) -> None:
     def bend(asked: Asked) -> httpx.Response:
         if asked.operation == "pools/get":

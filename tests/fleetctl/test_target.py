@@ -22,13 +22,13 @@ def files(server: str | Embedded | None = URL, caller: str | None = "sa_fleet", 
 
 
 def choose(desired: Desired, flag: str | None = None, token_file: Path | None = None, **environ: str) -> target.Target:
-    named = {f"FLEETCTL_{name}": value for name, value in environ.items()}
+    named = {f"FLEETCTL_{name}": value for name, value in {"TOKEN": "bc_1", **environ}.items()}
     return target.choose(desired, named, flag, token_file, HERE)
 
 
 def test_the_files_name_the_server() -> None:
     chosen = choose(files())
-    assert (chosen.server, chosen.overridden, chosen.token) == (URL, False, None)
+    assert (chosen.server, chosen.overridden, chosen.token) == (URL, False, "bc_1")
 
 
 def test_a_flag_beats_the_files_and_is_told() -> None:
@@ -40,6 +40,18 @@ def test_a_flag_beats_the_files_and_is_told() -> None:
 def test_a_flag_where_the_files_name_none_overrides_nothing() -> None:
     chosen = choose(files(None), flag=URL)
     assert (chosen.server, chosen.overridden) == (URL, False)
+
+
+def test_a_server_without_a_token_is_not_asked() -> None:
+    with pytest.raises(ComputeError) as caught:
+        choose(files(), TOKEN="")
+    assert caught.value.problems[0].hint == "set FLEETCTL_TOKEN, or give --token-file FILE"
+    assert choose(files(EMBEDDED), TOKEN="").token is None
+
+
+def test_only_a_servers_pin_ignores_a_slash_at_its_end() -> None:
+    with pytest.raises(Stop):
+        choose(files(), TENANT="root/")
 
 
 def test_a_blank_flag_is_no_flag_left_out() -> None:
@@ -116,8 +128,7 @@ def test_a_caller_that_the_files_leave_open_may_be_any() -> None:
 
 
 def test_a_token_comes_from_the_environment() -> None:
-    assert choose(files(), TOKEN="bc_one").token == "bc_one"
-    assert choose(files(), TOKEN="").token is None
+    assert choose(files(), TOKEN="bc_2").token == "bc_2"
 
 
 def test_a_token_file_beats_the_environment(tmp_path: Path) -> None:

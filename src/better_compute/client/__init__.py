@@ -8,12 +8,12 @@ from typing import Any
 
 from better_compute.client import groups
 from better_compute.client.calls import Attempt, Calls
-from better_compute.client.groups import Granted
+from better_compute.client.groups import Created, Granted
 from better_compute.client.preflight import Verdict
 from better_compute.client.retry import Retry
 from better_compute.wire import decode
 
-__all__ = ["Attempt", "Calls", "Client", "Granted", "Retry", "Verdict"]
+__all__ = ["Attempt", "Calls", "Client", "Created", "Granted", "Retry", "Verdict"]
 
 
 class Client:

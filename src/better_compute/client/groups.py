@@ -57,10 +57,18 @@ class Granted:
     rows: Mapping[str, QuotaRow]
 
 
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A pool as pools/create answers it, with its owner's quota rows."""
+
+    pool: Pool
+    rows: Mapping[str, QuotaRow]
+
+
 class Pools(Group):
-    def create(self, command: CreatePool) -> Pool:
+    def create(self, command: CreatePool) -> Created:
         """The pool that is there now: an earlier call's, unchanged, when its key was used before (rule pool.key)."""
-        return self._write(command, views.PoolView, decode.pool)
+        return self._write(command, views.PoolView, lambda view: Created(decode.pool(view), decode.rows(view.quotas)))
 
     def update(self, command: UpdatePool) -> Pool:
         return self._write(command, views.PoolView, decode.pool)

@@ -165,6 +165,13 @@ def _one_allowed(text: str) -> tuple[str, int]:
     return name, int(number)
 
 
+def digest(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
+    """A plan's digest, whole. Raises click.BadParameter."""
+    if text is not None and not re.fullmatch("[0-9a-f]{64}", text):
+        raise click.BadParameter("a digest is 64 hexadecimal digits, as the last line of a plan shows it")
+    return text
+
+
 def _reason(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
     if text is None:
         return None

@@ -25,7 +25,7 @@ def create(client: Client, key: str | None = "k1", caller: str = "sa_fleet", **f
     tenant_id = fields.setdefault("tenant_id", "root")
     command: dict[str, Any] = {"site_id": "site_fra1", "class_": "metal-host", "gpu_model": "H100", **fields}
     pool_id = derive("pool", tenant_id, caller, key or "")
-    return client.pools.create(CreatePool(pool_id=pool_id, idempotency_key=key, **command)).id
+    return client.pools.create(CreatePool(pool_id=pool_id, idempotency_key=key, **command)).pool.id
 
 
 def gpus(connection: Connection, pool_id: str) -> tuple[int, int]:

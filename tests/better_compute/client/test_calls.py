@@ -164,7 +164,7 @@ def pool(**fields: Any) -> dict[str, Any]:
 
 def test_a_create_whose_answer_was_lost_is_made_again_with_the_same_key(server: Server, connect: Connect) -> None:
     server.script = [reset, reset, data(pool())]
-    assert connect(server.url).pools.create(create("k1")).id == "p"
+    assert connect(server.url).pools.create(create("k1")).pool.id == "p"
     assert [r.body["idempotencyKey"] for r in server.received] == ["k1"] * 3
 
 

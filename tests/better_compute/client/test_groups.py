@@ -71,7 +71,7 @@ def _pools(client: Client, site_id: str) -> None:
     under = client.under({"fleet": "test"})
     create = CreatePool(tenant_id="root", pool_id="", site_id=site_id, class_="metal-host", gpu_model="H100")
     assert [v.ok for v in client.preflight.check([create])] == [True]
-    pool = under.pools.create(create)
+    pool = under.pools.create(create).pool
     update = UpdatePool(tenant_id="root", pool_id=pool.id, policy={"maxPending": "6h"}, expected_version=1)
     assert client.pools.update(update).version == 2
     offer = OfferPool(tenant_id="root", pool_id=pool.id, to_tenant_id="acme", quota={"gpu": 3}, expected_version=0)
@@ -110,7 +110,7 @@ def test_lists_of_many_pages_come_whole(client: Client, monkeypatch: pytest.Monk
         CreatePool(tenant_id="root", pool_id="", site_id=made[0].id, class_="metal-host", gpu_model="H100")
         for _ in range(7)
     ]
-    ids = sorted(client.pools.create(command).id for command in commands)
+    ids = sorted(client.pools.create(command).pool.id for command in commands)
     states, sequence = client.pools.all()
     assert [state.pool.id for state in states if state.pool] == ids
     assert sequence == 7
