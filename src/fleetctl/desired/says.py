@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.ids import is_key
 from better_compute.domain.problems import did_you_mean
 
@@ -65,6 +66,10 @@ def whole(low: int, high: int, too_high: str = "") -> Callable[[object], str]:
                 return f"write {min(max(int(value), low), high)}, without quotes"
             case int() if value > high and too_high:
                 return too_high
+            case int() if value < 0 <= low:
+                return f"the least is {low}" + (f", and {high} is unlimited" if high == UNLIMITED else "")
+            case float() if low <= value <= high and not value.is_integer():
+                return f"write {math.floor(value)} or {math.ceil(value)}"
             case int() | float() if math.isfinite(min(max(value, low), high)):
                 return f"write {round(min(max(value, low), high))}"
         return ""
