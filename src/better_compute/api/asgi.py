@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Callable
+from typing import Any
+
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as Incoming
@@ -29,6 +33,19 @@ def app(handle: Handle) -> ASGIApp:
         await Outgoing(answer.body, answer.status, dict(answer.headers))(scope, receive, send)
 
     return door
+
+
+def run(application: ASGIApp, listening: socket.socket, announce: Callable[[], object], **settings: Any) -> None:
+    """Serve on a socket until SIGTERM or SIGINT. `announce` is called once callers are answered and a signal is heeded:
+    not before, when one would end the process in the middle of its start."""
+    import uvicorn  # not at the top: an application that another server runs needs none
+
+    class Announced(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            announce()
+
+    Announced(uvicorn.Config(application, **settings)).run(sockets=[listening])
 
 
 async def _read(incoming: Incoming) -> bytes:

@@ -64,13 +64,13 @@ def is_private(listening: socket.socket) -> bool:
 
 def serve(plane: ControlPlane, listening: socket.socket, say: Callable[[str], object]) -> None:
     """Answer until SIGTERM or SIGINT; calls in flight are finished, then the signal takes its usual course."""
-    import uvicorn
-
-    from better_compute.api.asgi import app
+    from better_compute.api import asgi
 
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
-    config = uvicorn.Config(
-        app(plane.by_token()),
+    asgi.run(
+        asgi.app(plane.by_token()),
+        listening,
+        lambda: say(f"listening on {url_of(listening)}"),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -79,5 +79,3 @@ def serve(plane: ControlPlane, listening: socket.socket, say: Callable[[str], ob
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    say(f"listening on {url_of(listening)}")
-    uvicorn.Server(config).run(sockets=[listening])
