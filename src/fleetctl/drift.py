@@ -54,7 +54,7 @@ def _of_pool(diff: PoolDiff, desired: Desired) -> list[Drifted]:
     if what := _what(diff):
         found.append(_drifted(entry, what, diff.changes))
     if diff.owner_quota:
-        found.append(_drifted(entry, "the owner's quota is otherwise", diff.owner_quota, desired.tenant_id))
+        found.append(_drifted(entry, "the owner's quota differs", diff.owner_quota, desired.tenant_id))
     if diff.live is not None:
         found += [_drifted(entry, _offer_words(o), o.changes, o.tenant_id) for o in diff.offers]
     return found
@@ -67,13 +67,13 @@ def _what(diff: PoolDiff) -> str:
         return "the pool is not there"
     if diff.archives:
         return "the pool is not archived yet"
-    return "the pool is otherwise" if diff.changes else ""
+    return "the pool differs" if diff.changes else ""
 
 
 def _offer_words(offer: OfferDiff) -> str:
     if offer.before is None:
         return "the offer is not there"
-    return "the offer is otherwise" if offer.after else "the offer stands in no file"
+    return "the offer differs" if offer.after else "the offer stands in no file"
 
 
 def _drifted(entry: PoolEntry, what: str, changes: tuple[Change, ...], to_tenant_id: str | None = None) -> Drifted:

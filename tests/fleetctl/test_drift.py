@@ -128,8 +128,8 @@ def test_files_that_are_ahead_are_pending(home: Home) -> None:
     wish(home, entry("fra1-a", {"acme": 9}), entry("fra1-b", []), entry("fra1-c", {"acme": 1}))
     found = {(d["key"], d["toTenantId"]): (d["kind"], d["what"]) for d in drifted(home)}
     assert found == {
-        ("fra1-a", None): ("pending", "the pool is otherwise"),
-        ("fra1-a", "acme"): ("pending", "the offer is otherwise"),
+        ("fra1-a", None): ("pending", "the pool differs"),
+        ("fra1-a", "acme"): ("pending", "the offer differs"),
         ("fra1-b", "globex"): ("pending", "the offer stands in no file"),
         ("fra1-c", None): ("pending", "the pool is not there"),
     }

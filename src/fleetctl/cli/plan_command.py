@@ -12,7 +12,7 @@ from fleetctl.cli.options import Common
 
 @click.command(
     "plan",
-    help="Show what an apply would change, in order, with effects, findings and a digest. Writes nothing."
+    help="Show what an apply would change, in order, with effects, findings and a digest. Changes nothing that is live."
     + options.PATH,
     epilog=options.examples(
         "fleetctl plan",

@@ -51,7 +51,7 @@ def a_drift(*drifted: Drifted) -> DriftReport:
 
 def a_drifted(**fields: Any) -> Drifted:
     common = {"kind": "changed", "poolId": "pool_1", "key": "fra1-a", "toTenantId": "acme", "source": SOURCE}
-    rest = {"what": "the offer is otherwise", "changes": [{"path": "quota.gpu", "before": 64, "after": 32}]}
+    rest = {"what": "the offer differs", "changes": [{"path": "quota.gpu", "before": 64, "after": 32}]}
     event = {"since": NOW, "actorId": "sa_ops", "eventType": "pool.offered", "via": None}
     return {**common, **rest, **event, **fields}  # type: ignore[typeddict-item]
 
@@ -98,7 +98,7 @@ class TestDrift:
         shown = [line.strip() for line in lines(a_drift(a_drifted(via=via)))]
         start = shown.index("Changed behind the files' back")
         assert shown[start + 1 : start + 5] == [
-            "fra1-a for acme  the offer is otherwise  fleet.yaml:8",
+            "fra1-a for acme  the offer differs  fleet.yaml:8",
             "quota.gpu  live 64, files 32",
             "since 2026-11-30 00:53:20 UTC by sa_ops (pool.offered)",
             'via fleet other, commit abc, reason "a b"',
