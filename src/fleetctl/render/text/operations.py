@@ -29,6 +29,8 @@ _ALONE = 2
 """So many equal operations still stand by themselves."""
 _ON_ONE_LINE = 64
 _INDENT = " " * 13
+_LONGEST_POLICY = 240
+"""Characters of a new pool's policy that are shown: who approves it should see most policies whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,10 @@ def _created(after: Any, atom: str | None, style: Style) -> Iterator[str]:
     yield f"owner quota {values.quota(after['ownerQuota'], atom)}"
     if after["policy"]:
         policy = values.value(after["policy"])
-        yield f"policy {policy if style.verbose else values.cut(policy, 100)}"
+        short = (
+            policy if style.verbose or len(policy) <= _LONGEST_POLICY else f"{policy[:_LONGEST_POLICY]}... (--verbose)"
+        )
+        yield f"policy {short}"
 
 
 def _offered(after: Any, atom: str | None) -> Iterator[str]:
