@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from better_compute.domain.problems import ComputeError
 from better_compute.service.ports import Entropy
 from better_compute.storage.engines import make_engine, readers, writers
-from better_compute.storage.errors import Trouble, shortage, trouble_of, unavailable
+from better_compute.storage.errors import Trouble, damaged, shortage, trouble_of, unavailable
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -93,6 +93,8 @@ def _again(error: SQLAlchemyError, attempt: int, committing: bool) -> bool:
     match trouble_of(error):
         case Trouble.BUSY:
             raise _busy(shortage(error)) from error
+        case Trouble.DAMAGED:
+            raise damaged() from error
         case Trouble.LOST if committing:
             message = "the connection to the database was lost: whether the change was written is not known"
             raise unavailable(message) from error

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
-from better_compute.domain.problems import INVALID_STATE, UNAVAILABLE, ComputeError, Problem
+from better_compute.domain.problems import INTERNAL_ERROR, INVALID_STATE, UNAVAILABLE, ComputeError, Problem
 
 RETRY_AFTER_MS = 1000
 
@@ -22,6 +22,8 @@ class Trouble(Enum):
     """The connection broke under the transaction."""
     BUSY = auto()
     """No lock, no connection, no room: it may be there in a while."""
+    DAMAGED = auto()
+    """What is stored cannot be read as a database: no waiting helps."""
 
 
 class SchemaTooNewError(ComputeError):
@@ -43,11 +45,13 @@ _SQLITE_BUSY = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_PROTOCOL,
 }
+_SQLITE_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _SQLITE_EXISTS = {sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY}
 
 # SQLSTATEs: serialization failure and deadlock; unique violation, also of a table's name.
 _CONFLICTS = {"40001", "40P01"}
 _EXISTS = {"23505", "42P07"}
+_DAMAGED = ("XX001", "XX002")
 # The server goes down, or its connection to us did.
 _LOST = ("08", "57P")
 # Too few resources (connections, disk), a lock that was not to be had in time, a standby that does not write yet.
@@ -80,6 +84,8 @@ def trouble_of(error: SQLAlchemyError) -> Trouble | None:
 def _of_sqlite(code: int) -> Trouble | None:
     if code in _SQLITE_EXISTS:
         return Trouble.EXISTS
+    if code & 0xFF in _SQLITE_DAMAGED:
+        return Trouble.DAMAGED
     return Trouble.BUSY if code & 0xFF in _SQLITE_BUSY else None
 
 
@@ -92,6 +98,8 @@ def _of_postgres(error: DBAPIError) -> Trouble | None:
         return Trouble.CONFLICT
     if state in _EXISTS:
         return Trouble.EXISTS
+    if state in _DAMAGED:
+        return Trouble.DAMAGED
     if state.startswith(_LOST):
         return Trouble.LOST
     return Trouble.BUSY if state.startswith(_BUSY) else None
@@ -103,6 +111,12 @@ def shortage(error: SQLAlchemyError) -> str:
     code = getattr(cause, "sqlite_errorcode", None)
     found = _SHORT.get(getattr(cause, "sqlstate", None) if code is None else code & 0xFF)
     return found or "the database is busy or not reachable"
+
+
+def damaged() -> ComputeError:
+    """The database must be mended by people."""
+    hint = "restore it from a backup; what is in it cannot be trusted"
+    return ComputeError(Problem(INTERNAL_ERROR, "storage.damaged", "the database is damaged", hint=hint))
 
 
 def unavailable(message: str) -> ComputeError:

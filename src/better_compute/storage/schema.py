@@ -8,7 +8,7 @@ from itertools import count
 from sqlalchemy import Connection, inspect, select, text
 from sqlalchemy.exc import DBAPIError
 
-from better_compute.domain.problems import ComputeError
+from better_compute.domain.problems import UNAVAILABLE, ComputeError
 from better_compute.storage.database import Database
 from better_compute.storage.engines import refused
 from better_compute.storage.errors import SchemaTooNewError, unavailable
@@ -36,6 +36,8 @@ def prepare(database: Database, instance_id: str) -> bool:
     except ComputeError as error:
         if not isinstance(error.__cause__, DBAPIError):
             raise
+        if error.code != UNAVAILABLE:
+            raise refused(f"the database cannot be used: {_reason(error.__cause__)}") from error
         raise unavailable(f"the database is busy or not reachable: {_reason(error.__cause__)}") from error
 
 

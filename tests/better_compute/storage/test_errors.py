@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from sqlalchemy import Connection, event, text
 
-from better_compute.domain.problems import UNAVAILABLE, ComputeError
+from better_compute.domain.problems import INTERNAL_ERROR, UNAVAILABLE, ComputeError
 from better_compute.domain.state import PoolState
 from tests.better_compute.storage.changes import carry_out, opened, pool_state, populate
 from tests.decisions import create
@@ -39,3 +41,27 @@ def test_what_is_wanting_is_said(postgres_url: str, state: str, says: str) -> No
         with pytest.raises(ComputeError) as caught:
             store._database.write(work)
         assert (caught.value.code, str(caught.value)) == (UNAVAILABLE, f"{says}: nothing was written")
+
+
+@pytest.mark.parametrize("state", ["XX001", "XX002"])
+def test_a_database_that_is_damaged_says_so_and_not_to_come_back(postgres_url: str, state: str) -> None:
+    with opened(postgres_url) as store:
+
+        def work(connection: Connection) -> None:
+            connection.execute(text(f"DO $$ BEGIN RAISE EXCEPTION 'so' USING ERRCODE = '{state}'; END $$"))
+
+        with pytest.raises(ComputeError, match=r"^the database is damaged$") as caught:
+            store._database.write(work)
+        assert (caught.value.code, caught.value.retry_after_ms) == (INTERNAL_ERROR, None)
+
+
+def test_pages_that_are_damaged_under_a_running_server_are_told(sqlite_url: str) -> None:
+    with opened(sqlite_url) as store:
+        populate(store)
+        carry_out(store, create())
+        store._database.engine.dispose()
+        path = Path(sqlite_url.removeprefix("sqlite:///"))
+        data = path.read_bytes()
+        path.write_bytes(data[:4096] + bytes(len(data) - 4096))
+        with pytest.raises(ComputeError, match=r"^the database is damaged$"):
+            pool_state(store)
