@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from better_compute.domain.commands import (
 )
 from better_compute.domain.problems import CONFLICT, INTERNAL_ERROR, VERSION_CONFLICT, ComputeError, Problem
 from better_compute.domain.state import Pool, QuotaRow, Terms
-from fleetctl.diff import offer_changes, owner_changes, policy_changes
+from fleetctl.diff import Change, offer_changes, owner_changes, policy_changes
 from fleetctl.journal import Journal, Outcome
 from fleetctl.plan import Operation, Plan
 
@@ -144,9 +144,8 @@ def _created(created: Created, wish: CreatePool) -> str:
         return f"the server made {pool.id} where {wish.pool_id} was planned"
     if pool.archived:
         return "the pool of this key was archived meanwhile"
-    if changed := owner_changes(wish, _limits(created.rows)):
-        return f"the pool is there with another {', '.join(change.path for change in changed)}"
-    return _as_updated(pool, wish.gpu_model, wish.policy)
+    quota = _another("pool", owner_changes(wish, _limits(created.rows)))
+    return quota or _as_updated(pool, wish.gpu_model, wish.policy)
 
 
 def _updated(pool: Pool, wish: UpdatePool) -> str:
@@ -156,15 +155,17 @@ def _updated(pool: Pool, wish: UpdatePool) -> str:
 def _as_updated(pool: Pool, model: str | None, policy: Mapping[str, Any] | None) -> str:
     if model is not None and pool.gpu_model != model:
         return f"the pool is there with gpuModel {pool.gpu_model}, not {model}"
-    changed = policy_changes(pool.policy, policy) if policy is not None else ()
-    return f"the pool is there with another {', '.join(change.path for change in changed)}" if changed else ""
+    return _another("pool", policy_changes(pool.policy, policy) if policy is not None else ())
 
 
 def _offered(terms: Terms | None, wish: OfferPool) -> str:
-    changed = offer_changes(terms, _wished_terms(wish))
     if terms is None:
         return "the offer is not there"
-    return f"the offer is there with another {', '.join(change.path for change in changed)}" if changed else ""
+    return _another("offer", offer_changes(terms, _wished_terms(wish)))
+
+
+def _another(what: str, changes: Sequence[Change]) -> str:
+    return f"the {what} is there with another {', '.join(change.path for change in changes)}" if changes else ""
 
 
 def _granted(limits: Mapping[str, int], wish: SetQuota) -> str:
