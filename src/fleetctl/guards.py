@@ -33,7 +33,7 @@ NO_OVERRIDE = Override({})
 def check(plan: Plan, live: Live, override: Override) -> list[Problem]:
     """A problem for every guard that the plan breaks; the plan itself is always shown whole."""
     archives = [operation for operation in plan.operations if operation.action == "archive"]
-    withdrawals = [operation for operation in plan.operations if _withdraws(operation)]
+    withdrawals = [operation for operation in plan.operations if _withdraws(operation, live)]
     lost = sum(len(live.others(operation.pool_id)) for operation in archives) + len(withdrawals)
     found = []
     if (limit := _archive_limit(plan, override)) < len(archives):
@@ -52,15 +52,17 @@ def _archive_limit(plan: Plan, override: Override) -> int:
     return min(MAX_ARCHIVES, max(1, plan.live_pools * MAX_ARCHIVE_PERCENT // 100))
 
 
-def _withdraws(operation: Operation) -> bool:
-    """An unoffer, or an offer whose GPU rows all fall to 0."""
+def _withdraws(operation: Operation, live: Live) -> bool:
+    """An unoffer, or an offer whose GPUs all go: the row of the pool's own atom falls to 0. Rows of other atoms grant
+    nothing there (rule quota.value), so they keep nothing either."""
     if operation.action == "unoffer":
         return True
     if operation.action != "offer" or operation.before is None:
         return False
-    before, after = operation.before["quota"], operation.after["quota"]
-    had = [resource for resource in ATOMS.values() if before.get(resource, 0)]
-    return bool(had) and not any(after.get(resource, 0) for resource in ATOMS.values())
+    pool = live.pools[operation.pool_id].pool
+    atom = ATOMS[pool.sharing] if pool else ""
+    had, keeps = operation.before["quota"].get(atom, 0), operation.after["quota"].get(atom, 0)
+    return bool(had and not keeps)
 
 
 def _problem(rule: str, message: str, name: str, number: int, first: Operation) -> Problem:

@@ -85,6 +85,18 @@ def test_an_offer_that_keeps_some_gpus_is_no_withdrawal() -> None:
     assert broken(live(pools), [offered(p["idempotencyKey"], acme=1) for p in pools]) == []
 
 
+def test_a_row_of_another_atom_does_not_hide_a_withdrawal() -> None:
+    """In a mig pool only gpu.mig grants GPUs."""
+
+    def pool(number: int, **quota: int) -> dict[str, Any]:
+        offers = [{"toTenantId": "acme", "quota": {atom.replace("_", "."): limit for atom, limit in quota.items()}}]
+        return entry(f"k{number:02}", sharing="mig", policy={"gpu": {"mig": {"devices": {"3g.40gb": 2}}}}, offers=offers)
+
+    plane = live([pool(n, gpu_mig=4, gpu=8) for n in range(11)])
+    assert broken(plane, [pool(n, gpu_mig=0, gpu=8) for n in range(11)]) == [("guard.withdrawals", "withdrawals=11")]
+    assert broken(plane, [pool(n, gpu_mig=1, gpu=0) for n in range(11)]) == []
+
+
 def test_an_offer_that_had_none_takes_nothing_away() -> None:
     pools = [offered(f"k{n:02}", acme=0) for n in range(20)]
     wished = [
