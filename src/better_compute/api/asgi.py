@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -10,32 +12,80 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as Incoming
 from starlette.responses import Response as Outgoing
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from better_compute.domain.problems import REQUEST_TIMEOUT, UNAVAILABLE, Problem
 from better_compute.wire.message import BODY_LIMIT, Handle, Request, headers_of
 
+BODY_SECONDS = 30.0
+"""How long a request's body may take from its headers on: for one of the largest, 35 kB each second."""
 
-def app(handle: Handle) -> ASGIApp:
+LAST_SECONDS = 1.0
+"""How long the bodies that are on their way may still take once the server is to stop."""
+
+
+class Door:
     """An application whose every path is the handler's, with no router that would answer some of them itself. The
-    handler runs in a thread, since it waits for the database."""
+    handler runs in a thread, since it waits for the database. No request waits for its body longer than
+    `body_seconds`: neither a client that is silent nor one that sends a byte now and then holds anything for long."""
 
-    async def door(scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, handle: Handle, body_seconds: float = BODY_SECONDS) -> None:
+        self._handle = handle
+        self._body_seconds = body_seconds
+        self._reading: set[asyncio.Timeout] = set()
+        self._end = math.inf
+        """By the event loop's clock: no body is waited for after it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await WebSocketClose()(scope, receive, send)
             return
+        unread, body = None, b""
         try:
-            body = await _read(Incoming(scope, receive))
+            body = await self._read(Incoming(scope, receive))
         except ClientDisconnect:
             return
-        request = Request(scope["method"], scope["raw_path"].decode("latin-1"), headers_of(scope["headers"]), body)
-        answer = await run_in_threadpool(handle, request)
-        await Outgoing(answer.body, answer.status, dict(answer.headers))(scope, receive, send)
+        except TimeoutError:
+            unread = self._unread()
+        path = scope["raw_path"].decode("latin-1")
+        request = Request(scope["method"], path, headers_of(scope["headers"]), body, unread)
+        answer = await run_in_threadpool(self._handle, request)
+        # What is left of an unread body must not be taken for the next request.
+        headers = {**answer.headers, **({"connection": "close"} if unread else {})}
+        await Outgoing(answer.body, answer.status, headers)(scope, receive, send)
 
-    return door
+    def hurry(self) -> None:
+        """The server is to stop: from now on it waits for bodies no longer than `LAST_SECONDS`."""
+        self._end = asyncio.get_running_loop().time() + LAST_SECONDS
+        for limit in self._reading:
+            when = limit.when()
+            if not limit.expired() and when is not None:
+                limit.reschedule(min(when, self._end))
+
+    async def _read(self, incoming: Incoming) -> bytes:
+        """The body, or what is enough of one that is too long: a byte past the limit, and the rest is not read. Raises
+        TimeoutError."""
+        body, now = bytearray(), asyncio.get_running_loop().time()
+        async with asyncio.timeout_at(min(now + self._body_seconds, self._end)) as limit:
+            self._reading.add(limit)
+            try:
+                async for chunk in incoming.stream():
+                    body += chunk
+                    if len(body) > BODY_LIMIT:
+                        break
+            finally:
+                self._reading.discard(limit)
+        return bytes(body[: BODY_LIMIT + 1])
+
+    def _unread(self) -> Problem:
+        """Why a body was not read to its end: the caller may ask again, since nothing was done."""
+        if self._end < math.inf:
+            return Problem(UNAVAILABLE, "", "this server is stopping, and the body had not come to its end")
+        return Problem(REQUEST_TIMEOUT, "", f"the body did not come to its end within {self._body_seconds:g} s")
 
 
-def run(application: ASGIApp, listening: socket.socket, announce: Callable[[], object], **settings: Any) -> None:
+def run(door: Door, listening: socket.socket, announce: Callable[[], object], **settings: Any) -> None:
     """Serve on a socket until SIGTERM or SIGINT. `announce` is called once callers are answered and a signal is heeded:
     not before, when one would end the process in the middle of its start."""
     import uvicorn  # not at the top: an application that another server runs needs none
@@ -45,14 +95,8 @@ def run(application: ASGIApp, listening: socket.socket, announce: Callable[[], o
             await super().startup(sockets)
             announce()
 
-    Announced(uvicorn.Config(application, **settings)).run(sockets=[listening])
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            door.hurry()
+            await super().shutdown(sockets)
 
-
-async def _read(incoming: Incoming) -> bytes:
-    """The body, or what is enough of one that is too long: a byte past the limit, and the rest is not read."""
-    body = bytearray()
-    async for chunk in incoming.stream():
-        body += chunk
-        if len(body) > BODY_LIMIT:
-            break
-    return bytes(body[: BODY_LIMIT + 1])
+    Announced(uvicorn.Config(door, **settings)).run(sockets=[listening])

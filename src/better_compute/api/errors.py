@@ -14,6 +14,7 @@ STATUS: dict[str, int] = {
     problems.TENANT_INACTIVE: 403,
     problems.NOT_FOUND: 404,
     problems.METHOD_NOT_ALLOWED: 405,
+    problems.REQUEST_TIMEOUT: 408,
     problems.CONFLICT: 409,
     problems.INVALID_STATE: 409,
     problems.VERSION_CONFLICT: 409,

@@ -23,7 +23,7 @@ from better_compute.domain.problems import (
 from better_compute.service.core import Service
 from better_compute.service.ports import Authenticate, Caller
 from better_compute.wire.body import parse, parse_change, refuse
-from better_compute.wire.message import BODY_LIMIT, CHANGE_HEADER, PREFIX, Handle, Request, Response
+from better_compute.wire.message import BODY_LIMIT, CHANGE_HEADER, INSTANCE_HEADER, PREFIX, Handle, Request, Response
 from better_compute.wire.reading import read
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class _Api:
             "content-type": "application/json",
             "cache-control": "no-store",
             "x-request-id": request_id,
-            "x-better-compute-instance": self.instance_id,
+            INSTANCE_HEADER: self.instance_id,
         }
         return Response(status, headers | extra, body)
 
@@ -83,6 +83,8 @@ class _Api:
 
     def _result(self, request: Request) -> Any:
         """What a success says."""
+        if request.unread is not None:
+            raise ComputeError(request.unread)
         if page := PAGES.get(request.path):
             _check_method(request, "GET")
             return page()

@@ -68,7 +68,7 @@ def serve(plane: ControlPlane, listening: socket.socket, say: Callable[[str], ob
 
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     asgi.run(
-        asgi.app(plane.by_token()),
+        asgi.Door(plane.by_token()),
         listening,
         lambda: say(f"listening on {url_of(listening)}"),
         log_config=None,

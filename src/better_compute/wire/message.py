@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from better_compute.domain.problems import Problem
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`path` is as it was sent, without the query; header names are in lower case, each once."""
+    """`path` is as it was sent, without the query; header names are in lower case, each once. `unread` is why the body
+    could not be read to its end: then the answer says that and nothing else."""
 
     method: str
     path: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    unread: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,9 @@ BODY_LIMIT = 1024 * 1024
 CHANGE_HEADER = "x-better-compute-change"
 CHANGE_LIMIT = 2048
 """The header that names the change which a call belongs to, as ASCII JSON, and its bytes."""
+
+INSTANCE_HEADER = "x-better-compute-instance"
+"""The header of every answer that tells which control plane gave it."""
 
 
 def headers_of(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 import uvicorn
 
-from better_compute.api.asgi import app
+from better_compute.api.asgi import BODY_SECONDS, Door
 from better_compute.http import InProcess
 from better_compute.service.ports import EventQuery
 from better_compute.wire.message import BODY_LIMIT, Handle, Request, Response
@@ -25,11 +25,11 @@ HEADERS = ("content-type", "x-request-id", "allow", "www-authenticate", "retry-a
 
 
 @contextmanager
-def served(handle: Handle) -> Iterator[str]:
+def served(handle: Handle, body_seconds: float = BODY_SECONDS) -> Iterator[str]:
     """The URL of a real server on a port of the loopback interface."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app(handle), log_level="critical", lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(Door(handle, body_seconds), log_level="critical", lifespan="off"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
@@ -173,6 +173,47 @@ def test_a_body_that_is_too_long_is_not_read_to_its_end(plane: Plane) -> None:
         )
         assert peer.recv(100).startswith(b"HTTP/1.1 413 ")
     assert seen == [BODY_LIMIT + 1]
+
+
+HEAD = (
+    b"POST /api/compute/pools/list HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bc_sa_fleet\r\n"
+    b"X-Request-Id: slow\r\nContent-Length: 1000\r\n\r\n"
+)
+"""The head of a request whose body is then awaited."""
+
+
+@pytest.mark.parametrize("trickle", [False, True], ids=["silent", "trickling"])
+def test_a_body_that_does_not_come_to_its_end_is_not_awaited_for_ever(plane: Plane, trickle: bool) -> None:
+    with (
+        served(plane.handle, body_seconds=0.5) as url,
+        socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 5) as peer,
+        peer.makefile("rb") as stream,
+    ):
+        peer.sendall(HEAD)
+        begin = time.monotonic()
+        for _ in range(4 if trickle else 0):
+            time.sleep(0.1)
+            peer.sendall(b" ")
+        answer = stream.read()
+        assert 0.4 < time.monotonic() - begin < 4
+        assert httpx.get(f"{url}/health").status_code == 200
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 408 ")
+    for line in (b"connection: close", b"x-request-id: slow", b"x-better-compute-instance: inst_"):
+        assert b"\r\n" + line in head
+    said = b"the body did not come to its end within 0.5 s"
+    assert body == b'{"error":{"code":"REQUEST_TIMEOUT","message":"' + said + b'"}}'
+
+
+def test_a_body_that_comes_in_time_is_answered_however_it_comes(plane: Plane) -> None:
+    def parts() -> Iterator[bytes]:
+        for byte in b'{"tenantId": "root"}':
+            time.sleep(0.01)
+            yield bytes([byte])
+
+    headers = dict(Sent("slow").header_lines)
+    with served(plane.handle, body_seconds=5) as url:
+        assert httpx.post(f"{url}/api/compute/pools/list", content=parts(), headers=headers).status_code == 200
 
 
 def test_a_client_that_leaves_while_it_sends_harms_nobody(plane: Plane) -> None:

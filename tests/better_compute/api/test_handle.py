@@ -98,6 +98,7 @@ def test_every_code_has_its_status() -> None:
         "TENANT_INACTIVE": 403,
         "NOT_FOUND": 404,
         "METHOD_NOT_ALLOWED": 405,
+        "REQUEST_TIMEOUT": 408,
         "PAYLOAD_TOO_LARGE": 413,
         "CONFLICT": 409,
         "INVALID_STATE": 409,

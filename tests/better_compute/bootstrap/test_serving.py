@@ -1,9 +1,16 @@
-"""Where a control plane listens."""
+"""Where a control plane listens, and how it ends."""
 
+import socket
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
 import pytest
 
-from better_compute.bootstrap.serving import is_private, listen, url_of
+from better_compute.bootstrap.serving import GRACE_SECONDS, is_private, listen, url_of
 from better_compute.domain.problems import ComputeError
+from tests.e2e.conftest import serving
 
 
 def test_port_0_is_any_free_one() -> None:
@@ -28,3 +35,22 @@ def test_what_cannot_be_the_name_of_a_host_is_bad_input(host: str) -> None:
 def test_a_port_in_use_is_bad_input() -> None:
     with listen("127.0.0.1:0") as listening, pytest.raises(ComputeError, match=r"cannot listen at .*in use"):
         listen(f"127.0.0.1:{listening.getsockname()[1]}")
+
+
+def test_who_has_sent_half_a_request_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path / 'plane.db'}") as server, ExitStack() as stack:
+        port = int(server.url.rpartition(":")[2])
+        head = b"POST /api/compute/pools/list HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"
+        waiting, _ = peers = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 20)) for _ in range(2)]
+        for peer, part in zip(peers, (head, head[:50]), strict=True):
+            peer.sendall(part)
+        # Both have come to the server once one that was sent later is answered.
+        assert httpx.get(f"{server.url}/health").status_code == 200
+        begin = time.monotonic()
+        assert server.stop() == 143
+        assert time.monotonic() - begin < GRACE_SECONDS / 4
+        with waiting.makefile("rb") as stream:
+            answer = stream.read()
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert b"\r\nretry-after: 1\r\n" in answer
+    assert b'"code":"UNAVAILABLE","message":"this server is stopping' in answer
