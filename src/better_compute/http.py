@@ -50,15 +50,16 @@ class InProcess(httpx.BaseTransport):
 
 
 class NetworkError(Exception):
-    """No answer, or none that can be read. Whether the request was carried out is not known.
+    """No answer, or none that can be read.
 
-    `transient`: asking again may help.
+    `transient`: asking again may help. `sent`: the request may have arrived, and may have been carried out.
     """
 
-    def __init__(self, message: str, hint: str = "", *, transient: bool = True) -> None:
+    def __init__(self, message: str, hint: str = "", *, transient: bool = True, sent: bool = True) -> None:
         super().__init__(message)
         self.hint = hint
         self.transient = transient
+        self.sent = sent
 
 
 class Http:
@@ -117,7 +118,8 @@ class Http:
                     status=answer.status_code, headers=headers_of(answer.headers.raw), body=self._read(answer)
                 )
         except httpx.TimeoutException as error:
-            raise NetworkError(f"no answer from {self.server} within {self._timeout:g} s") from error
+            sent = not isinstance(error, httpx.ConnectTimeout)
+            raise NetworkError(f"no answer from {self.server} within {self._timeout:g} s", sent=sent) from error
         except httpx.RequestError as error:
             raise self._failure(error) from error
 
@@ -140,9 +142,11 @@ class Http:
         text = str(error) or type(error).__name__
         if "CERTIFICATE_VERIFY_FAILED" in text:
             hint = "SSL_CERT_FILE names a file with the certificates to trust"
-            return NetworkError(f"the certificate of {self.server} is not trusted: {text}", hint, transient=False)
+            return NetworkError(
+                f"the certificate of {self.server} is not trusted: {text}", hint, transient=False, sent=False
+            )
         if isinstance(error, httpx.ConnectError | httpx.ProxyError):
-            return NetworkError(f"cannot connect to {self.server}: {text}", "is the server running?")
+            return NetworkError(f"cannot connect to {self.server}: {text}", "is the server running?", sent=False)
         lasting = isinstance(error, httpx.LocalProtocolError | httpx.DecodingError | httpx.UnsupportedProtocol)
         return NetworkError(f"the connection to {self.server} broke: {text}", transient=not lasting)
 

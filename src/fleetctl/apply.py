@@ -19,7 +19,14 @@ from better_compute.domain.commands import (
     UnofferPool,
     UpdatePool,
 )
-from better_compute.domain.problems import CONFLICT, INTERNAL_ERROR, VERSION_CONFLICT, ComputeError, Problem
+from better_compute.domain.problems import (
+    CONFLICT,
+    INTERNAL_ERROR,
+    UNAVAILABLE,
+    VERSION_CONFLICT,
+    ComputeError,
+    Problem,
+)
 from better_compute.domain.state import Pool, QuotaRow, Terms
 from fleetctl.diff import Change, offer_changes, owner_changes, policy_changes
 from fleetctl.journal import Journal, Outcome
@@ -29,6 +36,9 @@ if TYPE_CHECKING:
     from better_compute.client import Attempt, Client, Created
 
 Progress = Callable[[Outcome], None]
+
+_NO_WORD = ("client.network", "client.answer")
+"""Rules of calls that were sent and had no answer of a control plane: they may have been carried out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +55,20 @@ class Writer:
     stop: Event
 
 
+@dataclass(slots=True)
+class _Halt:
+    """Why nothing new is started, besides a signal; blank while things go on."""
+
+    why: str = ""
+
+
 def run(plan: Plan, writer: Writer) -> tuple[Outcome, ...]:
     """Run every operation after those it depends on, and say what became of each, in the plan's order.
 
-    A failed operation blocks those that depend on it and nothing else. Never plans anew: a killed apply is repaired by
-    the same command again.
+    A failed operation blocks those that depend on it and nothing else; a server that is gone, or is another, ends the
+    run. Never plans anew: a killed apply is repaired by the same command again.
     """
+    halt = _Halt()
     operations = {operation.n: operation for operation in plan.operations}
     sorter = TopologicalSorter({operation.n: operation.depends_on for operation in plan.operations})
     sorter.prepare()
@@ -58,9 +76,9 @@ def run(plan: Plan, writer: Writer) -> tuple[Outcome, ...]:
     running: dict[Future[Outcome], int] = {}
     outcomes: dict[int, Outcome] = {}
     while ready or running:
-        while ready and len(running) < writer.parallelism and not writer.stop.is_set():
+        while ready and len(running) < writer.parallelism and not (writer.stop.is_set() or halt.why):
             n = ready.popleft()
-            running[writer.executor.submit(_perform, operations[n], writer)] = n
+            running[writer.executor.submit(_perform, operations[n], writer, halt)] = n
         if not running:
             break
         for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -70,27 +88,29 @@ def run(plan: Plan, writer: Writer) -> tuple[Outcome, ...]:
             if outcome.status == "done":
                 sorter.done(n)
         ready.extend(sorter.get_ready())
-    return _complete(plan, outcomes)
+    return _complete(plan, outcomes, halt.why)
 
 
-def _complete(plan: Plan, outcomes: dict[int, Outcome]) -> tuple[Outcome, ...]:
+def _complete(plan: Plan, outcomes: dict[int, Outcome], why: str) -> tuple[Outcome, ...]:
     """Every operation's outcome: one that did not run is blocked by those it waits for, or was not started."""
     for operation in plan.operations:
         if operation.n not in outcomes:
             failed = tuple(n for n in operation.depends_on if outcomes[n].status in ("failed", "blocked"))
-            outcomes[operation.n] = Outcome(operation, "blocked" if failed else "notStarted", waits_for=failed)
+            rest = Outcome(operation, "blocked", waits_for=failed) if failed else Outcome(operation, "notStarted", why)
+            outcomes[operation.n] = rest
     return tuple(outcomes[operation.n] for operation in plan.operations)
 
 
-def _perform(operation: Operation, writer: Writer) -> Outcome:
+def _perform(operation: Operation, writer: Writer, halt: _Halt) -> Outcome:
     """One operation, to its end. What a lost answer left done is found done: its precondition no longer holds, and the
     object is as wished."""
-    attempts = 1
+    attempts, unknown = 1, False
 
     def watch(attempt: Attempt) -> None:
-        nonlocal attempts
-        if writer.stop.is_set():
-            raise attempt.error  # what is asked again is a new call, and after a signal there is none
+        nonlocal attempts, unknown
+        unknown = unknown or attempt.error.problems[0].rule in _NO_WORD
+        if writer.stop.is_set() or halt.why:
+            raise attempt.error  # what is asked again is a new call, and there is no new one
         writer.journal.retried(operation, attempts, attempt.error.problems[0], attempt.wait)
         attempts += 1
 
@@ -99,15 +119,42 @@ def _perform(operation: Operation, writer: Writer) -> Outcome:
         writer.journal.started(operation, attempts)
         outcome = _send(operation, client)
     except ComputeError as error:
-        outcome = Outcome(operation, "failed", problem=error.problems[0])
+        outcome = Outcome(operation, "failed", problem=_explained(error.problems[0], unknown=unknown))
         if error.code == VERSION_CONFLICT and _is_as_wished(operation, writer.client):
             outcome = Outcome(operation, "done", "already as wished")
+        if attempts > 1 and not writer.stop.is_set():
+            halt.why = halt.why or _silence(error, writer.client)
+        if error.problems[0].rule == "client.instance":
+            halt.why = "another control plane answers"
     except Exception as error:  # a call that goes wrong in a way nobody thought of must not lose the report of the rest
         outcome = Outcome(operation, "failed", problem=Problem(INTERNAL_ERROR, "apply.call", repr(error)))
     outcome = replace(outcome, attempts=attempts)
     with suppress(OSError):  # what is done is done and will be reported, also where the journal has no room for it
         writer.journal.finished(outcome)
     return outcome
+
+
+def _explained(problem: Problem, *, unknown: bool) -> Problem:
+    """A call without an answer may have been carried out; whoever reads that it failed must know."""
+    if not unknown and problem.rule not in _NO_WORD:
+        return problem
+    remark = "it may have been done all the same: the same command again finds out"
+    return replace(problem, hint=f"{problem.hint}; {remark}" if problem.hint else remark)
+
+
+def _silence(error: ComputeError, client: Client) -> str:
+    """Why no other call makes sense after one that gave up: the server is gone, and each would wait as long."""
+    if error.problems[0].rule not in (*_NO_WORD, "client.connect"):
+        return ""
+
+    def give_up(attempt: Attempt) -> None:
+        raise attempt.error
+
+    try:
+        client.watched(give_up).system.info()
+    except ComputeError as silence:
+        return "the server no longer answers" if silence.code == UNAVAILABLE else ""
+    return ""
 
 
 def _send(operation: Operation, client: Client) -> Outcome:

@@ -16,8 +16,8 @@ Status = Literal["done", "failed", "blocked", "notStarted"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an operation. `note` says more of one that is done (`already as wished`), `problem` why one
-    failed; a blocked one waited in vain for the operations named in `waits_for`."""
+    """What became of an operation. `note` says more of one that is done (`already as wished`) or why one was
+    not started, `problem` why one failed; a blocked one waited in vain for the operations named in `waits_for`."""
 
     operation: Operation
     status: Status

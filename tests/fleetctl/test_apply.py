@@ -154,6 +154,76 @@ def test_nothing_new_is_started_once_it_is_to_stop(home: Home) -> None:
     assert [o.waits_for for o in outcomes] == [()] * 10
 
 
+GONE: dict[str, Bend] = {
+    "no connection": lambda _: broken(httpx.ConnectError("refused")),
+    "no answer": lambda _: broken(httpx.ReadTimeout("slow")),
+    "a proxy that has no server": lambda _: httpx.Response(502, content=b"bad gateway"),
+}
+
+
+def broken(error: Exception) -> httpx.Response:
+    raise error
+
+
+@pytest.mark.parametrize("how", GONE)
+def test_nothing_new_is_started_once_the_server_is_gone(home: Home, how: str) -> None:
+    """Each of many would wait through attempts of its own."""
+    home.wish(*(entry(f"k{n:02}", []) for n in range(20)))
+    calls: list[str] = []
+
+    def bend(asked: Asked) -> httpx.Response:
+        calls.append(asked.operation)
+        return asked.forward() if len(calls) == 1 else GONE[how](asked)
+
+    outcomes = run(home, bend, parallelism=1)
+    assert [o.status for o in outcomes] == ["done", "failed"] + ["notStarted"] * 18
+    assert {o.note for o in outcomes[2:]} == {"the server no longer answers"}
+    assert calls == ["pools/create"] * 6 + ["system/info"]
+
+
+def test_an_operation_that_alone_gets_no_answer_ends_nothing(home: Home) -> None:
+    home.wish(*(entry(f"k{n}", []) for n in range(4)))
+
+    def bend(asked: Asked) -> httpx.Response:
+        return GONE["no answer"](asked) if asked.body.get("idempotencyKey") == "k1" else asked.forward()
+
+    assert sorted(told(run(home, bend, parallelism=1)).values()) == ["done"] * 3 + ["failed"]
+
+
+@pytest.mark.parametrize(("how", "unknown"), [("no connection", False), ("no answer", True)])
+def test_a_failure_says_where_it_may_have_been_done_all_the_same(home: Home, how: str, unknown: bool) -> None:
+    home.wish(entry("a", []))
+    [outcome] = run(home, lambda asked: GONE[how](asked) if is_write(asked) else asked.forward())
+    assert outcome.problem is not None
+    assert ("it may have been done all the same" in outcome.problem.hint) is unknown
+
+
+def test_a_call_that_was_sent_before_the_server_was_lost_may_have_been_done(home: Home) -> None:
+    home.wish(entry("a", []))
+    answers = [GONE["no answer"], *[GONE["no connection"]] * 9]
+    [outcome] = run(home, lambda asked: answers.pop(0)(asked) if is_write(asked) else asked.forward())
+    assert outcome.problem is not None
+    assert "cannot connect" in outcome.problem.message
+    assert "it may have been done all the same" in outcome.problem.hint
+
+
+def test_nothing_more_is_written_once_another_control_plane_answers(home: Home) -> None:
+    home.wish(*(entry(f"k{n}", []) for n in range(9)))
+    calls: list[str] = []
+
+    def bend(asked: Asked) -> httpx.Response:
+        calls.append(asked.operation)
+        answer = asked.forward()
+        if len(calls) == 3:
+            answer.headers["x-better-compute-instance"] = "inst_other"
+        return answer
+
+    outcomes = run(home, bend, parallelism=1)
+    assert [o.status for o in outcomes] == ["done"] * 2 + ["failed"] + ["notStarted"] * 6
+    assert {o.note for o in outcomes[3:]} == {"another control plane answers"}
+    assert calls == ["pools/create"] * 3
+
+
 def test_blocked_and_not_started_are_told_apart(home: Home) -> None:
     home.wish(entry("a", {"acme": 1}), entry("b", {"acme": 1}))
     stop = threading.Event()

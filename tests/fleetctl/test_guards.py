@@ -90,7 +90,9 @@ def test_a_row_of_another_atom_does_not_hide_a_withdrawal() -> None:
 
     def pool(number: int, **quota: int) -> dict[str, Any]:
         offers = [{"toTenantId": "acme", "quota": {atom.replace("_", "."): limit for atom, limit in quota.items()}}]
-        return entry(f"k{number:02}", sharing="mig", policy={"gpu": {"mig": {"devices": {"3g.40gb": 2}}}}, offers=offers)
+        return entry(
+            f"k{number:02}", sharing="mig", policy={"gpu": {"mig": {"devices": {"3g.40gb": 2}}}}, offers=offers
+        )
 
     plane = live([pool(n, gpu_mig=4, gpu=8) for n in range(11)])
     assert broken(plane, [pool(n, gpu_mig=0, gpu=8) for n in range(11)]) == [("guard.withdrawals", "withdrawals=11")]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import msgspec
 
+from better_compute.client.peer import Peer
 from better_compute.client.retry import TRANSIENT, Retry, repeatable
 from better_compute.domain.problems import INVALID_INPUT, UNAVAILABLE, ComputeError, Problem
 from better_compute.http import Http, NetworkError
-from better_compute.wire.message import CHANGE_HEADER, CHANGE_LIMIT, PREFIX, Response
+from better_compute.wire.message import CHANGE_HEADER, CHANGE_LIMIT, INSTANCE_HEADER, PREFIX, Response
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ class Attempt:
 class Calls:
     """Makes the calls to one server that act as one tenant (None: nobody but the token's own identity).
 
-    `change` is what they name as the change they belong to.
+    `change` is what they name as the change they belong to. All that are made from one have one `peer`.
     """
 
     http: Http
@@ -43,6 +44,7 @@ class Calls:
     retry: Retry
     change: str | None = None
     watch: Callable[[Attempt], object] = lambda _: None
+    peer: Peer = field(default_factory=Peer)
 
     def under(self, change: Mapping[str, Any]) -> Calls:
         """The same, with calls that name `change`; events keep it as `via`. Raises ComputeError when it is too long."""
@@ -56,7 +58,8 @@ class Calls:
     def call(self, operation: str, body: Mapping[str, Any]) -> bytes:
         """The answer's body of a call that succeeded. `operation` reads `pools/create`; the tenant is added to `body`.
 
-        Raises ComputeError: the server's problems, or UNAVAILABLE when no control plane answered.
+        Raises ComputeError: the server's problems, UNAVAILABLE when no control plane answered, or INVALID_STATE when
+        another one did.
         """
         tenant = {} if self.tenant_id is None else {"tenantId": self.tenant_id}
         data = _spelled({**tenant, **body})
@@ -89,11 +92,15 @@ class Calls:
         headers = {"content-type": "application/json", "x-better-compute": "1"}
         if self.change is not None:
             headers[CHANGE_HEADER] = self.change
+        self.peer.check()
         try:
             answer = self.http.post(f"{PREFIX}{operation}", data, headers)
         except NetworkError as error:
-            problem = Problem(UNAVAILABLE, "client.network", self._clean(str(error)), hint=error.hint)
+            rule = "client.network" if error.sent else "client.connect"
+            problem = Problem(UNAVAILABLE, rule, self._clean(str(error)), hint=error.hint)
             return _Failure(ComputeError(problem), error.transient)
+        name = answer.headers.get(INSTANCE_HEADER)
+        self.peer.meet(None if name is None else self._clean(name))
         if answer.status == 200:
             return answer.body
         refusal = self._refusal(answer)

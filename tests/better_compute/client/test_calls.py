@@ -49,6 +49,27 @@ def test_a_change_that_is_too_long_is_refused_before_anything_is_sent(server: Se
     assert server.received == []
 
 
+def test_nothing_more_is_sent_once_another_control_plane_answers(server: Server, connect: Connect) -> None:
+    """A name that moved, or a balancer before two databases: what was read is not what would be written to."""
+    ours, theirs = ({"X-Better-Compute-Instance": name} for name in ("inst_ours", f"inst_theirs_{TOKEN}"))
+    body = {"data": info()}
+    server.script = [reply(200, body, **ours), reply(200, body), reply(200, body, **ours), reply(200, body, **theirs)]
+    client = connect(server.url, token=TOKEN)
+    for _ in range(3):  # whoever stands between and does not name itself is nobody
+        client.system.info()
+    for acting in (client, client.under({"n": 1}), client.acting_as("acme")):
+        problem = failure(acting).problems[0]
+        assert (problem.code, problem.rule) == ("INVALID_STATE", "client.instance")
+        assert "inst_theirs_(token), and before it was inst_ours" in problem.message
+    assert len(server.received) == 4
+
+
+def test_two_connections_are_two_conversations(server: Server, connect: Connect) -> None:
+    for name in ("inst_a", "inst_b"):
+        server.script = [reply(200, {"data": info()}, X_Better_Compute_Instance=name)]
+        assert connect(server.url).system.info().instance_id == "i"
+
+
 def test_an_error_comes_back_with_all_that_the_server_said(server: Server, connect: Connect) -> None:
     server.script = [error(409, "INVALID_STATE", "archived", rule="offer.archived", field="toTenantId", hint="h")]
     problem = failure(connect(server.url)).problems[0]

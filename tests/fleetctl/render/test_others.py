@@ -79,6 +79,12 @@ class TestApply:
         assert "Applied in part: 1 of 4 operations done, 1 failed, 1 blocked, 1 not started." in shown
         assert "Run the same command again to go on: what is done is not done twice." in shown
 
+    def test_why_nothing_new_was_started_comes_first_and_once(self) -> None:
+        rest = [an_outcome("notStarted", n=n, note="the server no longer answers\x1b[2J") for n in (2, 3)]
+        shown = lines(an_apply(an_outcome("failed", problem=a_problem()), *rest))
+        assert shown[0] == r"Nothing new was started: the server no longer answers\x1b[2J."
+        assert sum("no longer answers" in line for line in shown) == 1
+
     def test_an_interruption_comes_first(self) -> None:
         assert lines(an_apply(an_outcome(), interrupted="SIGTERM"))[0].startswith("Interrupted by SIGTERM")
 

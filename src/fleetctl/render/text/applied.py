@@ -31,6 +31,8 @@ def applied(report: ApplyReport, style: Style) -> Iterator[str]:
     summary = report["summary"]
     if report["interrupted"]:
         yield style.yellow(f"Interrupted by {escape(report['interrupted'])}: nothing new was started after it.")
+    for why in sorted({outcome["note"] for outcome in report["notStarted"] if outcome["note"]}):
+        yield style.yellow(f"Nothing new was started: {escape(why)}.")
     yield from _failed(report["failed"], style)
     yield from _waiting("Blocked", report["blocked"], style)
     yield from _waiting("Not started", report["notStarted"], style)

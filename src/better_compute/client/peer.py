@@ -1,0 +1,32 @@
+"""Who answers: the same control plane from a conversation's first answer to its last."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from better_compute.domain.problems import INVALID_STATE, ComputeError, Problem
+
+
+class Peer:
+    """The control plane that gave the first answer. Once another one answers behind the same URL (a name that moved, a
+    balancer before two databases) nothing more is sent to either: what was read is not what would be written to."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._ids: list[str] = []
+
+    def check(self) -> None:
+        """Raises ComputeError once two have answered."""
+        if len(self._ids) > 1:
+            first, other = self._ids[:2]
+            message = f"another control plane answers behind the same URL: {other}, and before it was {first}"
+            hint = "nothing more was sent; find out what stands behind the server's URL, then plan again"
+            raise ComputeError(Problem(INVALID_STATE, "client.instance", message, hint=hint))
+
+    def meet(self, name: str | None) -> None:
+        """Take note of who answered; None is what stands in between and names nobody. Raises ComputeError."""
+        if name is not None:
+            with self._lock:
+                if name not in self._ids:
+                    self._ids.append(name)
+        self.check()
