@@ -30,12 +30,13 @@ class SavedOperation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedPlan:
-    """What a plan file approves. Times are epoch milliseconds."""
+    """What a plan file approves. Times are epoch milliseconds; `commit` is that of the files, if they have one."""
 
     scope: Scope
     digest: str
     inputs: str
     sequence: int
+    commit: str | None
     expires_at: int | None
     operations: tuple[SavedOperation, ...]
 
@@ -46,13 +47,17 @@ def by_digest(expected: str, plan: Plan) -> None:
         raise Stop(EXIT_STALE, f"the plan made now is {plan.digest}, and {expected} was expected")
 
 
-def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client) -> None:
-    """`--plan`: equal, or the rest of it after a run that was killed. Raises Stop with every difference otherwise."""
+def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: str | None) -> None:
+    """`--plan`: equal, or the rest of it after a run that was killed. `commit` is that of the files now.
+
+    Raises Stop with every difference otherwise.
+    """
     _check_scope(saved.scope, plan.scope)
     if saved.expires_at is not None and live.instance.now > saved.expires_at:
         raise Stop(EXIT_STALE, f"the plan expired at {time(saved.expires_at)}, by the server's clock: make a new one")
     if saved.inputs != plan.inputs:
-        raise Stop(EXIT_STALE, "the files are not those that the plan was made from: make a new one")
+        message = "the files are not those that the plan was made from: make a new one"
+        raise Stop(EXIT_STALE, message, (*_commits(saved.commit, commit), *_differences(saved.operations, plan)))
     if saved.digest == plan.digest:
         return
     last = history.read(client, {operation.subject[0] for operation in saved.operations}, after=saved.sequence)
@@ -81,6 +86,14 @@ def _check_scope(saved: Scope, now: Scope) -> None:
     )
     if wrong:
         raise Stop(EXIT_STALE, "the plan was made for another target", wrong)
+
+
+def _commits(saved: str | None, now: str | None) -> list[str]:
+    """Files that are changed and not committed, or outside git, have none."""
+    if saved == now:
+        return []
+    planned, here = (commit or "files that are not committed" for commit in (saved, now))
+    return [f"planned from {planned}, these are {here}"]
 
 
 def _is_done(operation: SavedOperation, last: History, saved: SavedPlan) -> bool:

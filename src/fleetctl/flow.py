@@ -17,6 +17,7 @@ from fleetctl import apply as applying
 from fleetctl import approval, guards, machine, preflight, report, target
 from fleetctl import drift as drifting
 from fleetctl import plan as planning
+from fleetctl.desired import worlds
 from fleetctl.desired.check import check
 from fleetctl.desired.load import load
 from fleetctl.diff import compare
@@ -54,7 +55,7 @@ def validate(request: Request) -> Finished:
     # 1. Read the files.
     wished = load(request.path, caller=request.caller)
     # 2. Judge them by the rules.
-    problems = check(wished)
+    problems = [*worlds.check(wished), *check(wished)]
     wrong = any(problem.severity == "error" for problem in problems)
     return Finished(report.of_validate(problems, wished), EXIT_ERROR if wrong else EXIT_OK)
 
@@ -178,7 +179,7 @@ def _approved(saved: approval.SavedPlan | None, expect: str | None, made: Plan, 
         approval.by_digest(expect, made)
     if saved is None:
         return made.digest
-    approval.by_file(saved, made, session.live, session.client)
+    approval.by_file(saved, made, session.live, session.client, session.commit)
     return saved.digest
 
 

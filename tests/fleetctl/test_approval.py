@@ -49,13 +49,13 @@ def numbers(home: Home, *actions: str) -> set[int]:
     return {o["n"] for o in home.plan().report["operations"] if o["action"] in actions}
 
 
-def judge(home: Home, saved: SavedPlan) -> tuple[str, ...]:
+def judge(home: Home, saved: SavedPlan, commit: str | None = None) -> tuple[str, ...]:
     """What keeps the plan from running; nothing when it may."""
     with home.hand("sa_fleet") as client:
         live = read(client, "", "root")
         plan: Plan = make(load(home.directory), live)
         try:
-            approval.by_file(saved, plan, live, client)
+            approval.by_file(saved, plan, live, client, commit)
         except Stop as stop:
             if stop.exit_code != EXIT_STALE:
                 raise
@@ -165,7 +165,7 @@ def test_a_call_of_the_killed_run_may_land_after_the_live_state_was_read(home: H
         live = read(client, "", "root")
         plan = make(load(home.directory), live)
         do(home, numbers(home, "update"), saved.digest)
-        approval.by_file(saved, plan, live, client)
+        approval.by_file(saved, plan, live, client, None)
     outcomes = apply_over(home, straight, plan, digest=saved.digest)
     assert {(o.operation.action, o.note) for o in outcomes if o.note} == {("update", "already as wished")}
     assert home.is_settled()
@@ -197,7 +197,21 @@ def test_every_part_of_the_scope_counts(home: Home, name: str) -> None:
 
 
 def test_files_count_even_where_the_operations_are_the_same(home: Home) -> None:
-    assert "the files are not those" in judge(home, replace(saved_plan(file(home)), inputs="0" * 64))[0]
+    [message] = judge(home, replace(saved_plan(file(home)), inputs="0" * 64))
+    assert "the files are not those" in message
+
+
+def test_files_that_changed_are_told_by_commit_and_by_operation(home: Home) -> None:
+    saved = replace(saved_plan(file(home)), commit="c1")
+    home.wish(entry("a", {"acme": 9}), entry("b", "unmanaged", gpuModel="H200", ownerQuota={"gpu": 64}), entry("c", []))
+    message, *details = judge(home, saved, commit="c2")
+    assert "the files are not those" in message
+    assert details == [
+        "planned from c1, these are c2",
+        "planned, and not to be done now: update a",
+        "to be done now, and not planned: create c",
+    ]
+    assert judge(home, saved)[1] == "planned from c1, these are files that are not committed"
 
 
 def test_a_digest_is_equal_or_it_is_not(home: Home) -> None:

@@ -70,6 +70,7 @@ def saved_plan(path: Path) -> SavedPlan:
         digest=plan["digest"],
         inputs=plan["inputs"],
         sequence=plan["sequence"],
+        commit=plan["commit"],
         expires_at=plan["expiresAt"],
         operations=tuple(operations),
     )
