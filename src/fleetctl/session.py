@@ -13,8 +13,9 @@ from better_compute.domain.ids import KEY_SAYS, is_key
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from fleetctl import live as reading
 from fleetctl import machine, report, target
-from fleetctl.desired import Desired
+from fleetctl.desired import Desired, worlds
 from fleetctl.desired.load import load
+from fleetctl.files import FilesError
 from fleetctl.guards import NO_OVERRIDE, Override
 from fleetctl.live import Live
 from fleetctl.plan import Plan
@@ -101,10 +102,13 @@ def opened(request: Request) -> Iterator[Session]:
 
 @contextmanager
 def connected(wished: Desired, chosen: target.Target, request: Request) -> Iterator[Connection]:
-    """A connection to the target, as the fleet's tenant. Raises ComputeError."""
+    """A connection to the target, as the fleet's tenant. Raises ComputeError, and FilesError where a new control plane
+    has no world file to start with."""
     from better_compute import bootstrap  # not at the top: `validate` needs no server
 
     server = chosen.server
+    if not isinstance(server, str) and (problems := worlds.check(wished)):
+        raise FilesError(problems)
     connection = bootstrap.connect(
         server
         if isinstance(server, str)

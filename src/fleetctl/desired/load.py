@@ -11,7 +11,7 @@ from better_compute.domain.commands import CreatePool
 from better_compute.domain.ids import derive
 from better_compute.domain.state import Terms
 from better_compute.domain.values import Json
-from fleetctl.desired import drafts, roots
+from fleetctl.desired import drafts, roots, worlds
 from fleetctl.desired.drafts import Draft
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import Desired, Place, PoolEntry
@@ -34,8 +34,13 @@ def load(path: Path, *, caller: str | None = None) -> Desired:
 def assemble(documents: Sequence[Document], directory: Path, *, caller: str | None = None) -> Desired:
     """The same from documents, one at least; `directory` is what the names of their files are relative to."""
     found = Found()
-    parts = [found.judge(document) for document in documents]
+    strays = [document for document in documents if worlds.is_world(document.root)]
+    parts = [found.judge(document) for document in documents if not worlds.is_world(document.root)]
+    if not parts:
+        worlds.judge(strays, Roots({}, {}), directory, found)
+        raise FilesError(found.problems)
     root = roots.gather(parts, found)
+    worlds.judge(strays, root, directory, found)
     named: str | None = root.get("caller", caller)
     entries = drafts.gather(parts, root, named, found)
     if not entries and all(part.sound("pools") for part in parts) and root.get("allowEmpty") is not True:
@@ -50,6 +55,7 @@ def assemble(documents: Sequence[Document], directory: Path, *, caller: str | No
         key_prefix=root.get("keyPrefix"),
         server=root.server(directory),
         entries={entry.pool_id: entry for entry in sorted(built, key=lambda e: e.pool_id)},
+        places=root.places,
     )
 
 

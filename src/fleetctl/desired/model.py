@@ -70,3 +70,5 @@ class Desired:
     server: str | Embedded | None
     entries: Mapping[str, PoolEntry]
     """By pool id, in order of the ids."""
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+    """Where the root fields stand, by name."""

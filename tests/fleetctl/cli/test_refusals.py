@@ -54,3 +54,34 @@ def test_an_interrupt_before_the_command_line_is_130(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("sys.argv", ["fleetctl", "schema"])
     monkeypatch.setattr("gc.disable", lambda: None)
     assert entry.main() == 130
+
+
+class TestWorld:
+    LOST = "fleet.yaml:6:44: server.world: no such file: wrld.yaml [fleet.world]"
+    ROOT = ROOT.replace("world.yaml", "wrld.yaml")
+
+    @pytest.mark.parametrize("command", ["validate", "plan", "whoami"])
+    def test_a_slip_in_the_worlds_name_is_told_once_and_makes_no_database(self, command: str, fleet: Fleet) -> None:
+        fleet.write(root=self.ROOT)
+        ran = fleet.on(command)
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err == f'{self.LOST}\n  Hint: did you mean "world.yaml"?\n'
+        assert not (fleet.directory / ".fleet").exists()
+
+    @pytest.mark.parametrize("command", ["validate", "plan"])
+    def test_a_world_file_that_is_nowhere_is_told_where_it_is_named(self, command: str, fleet: Fleet) -> None:
+        (fleet.directory / "world.yaml").unlink()
+        fleet.write(root=self.ROOT)
+        ran = fleet.on(command)
+        assert (ran.code, self.LOST in ran.out + ran.err) == (1, True)
+        assert not (fleet.directory / ".fleet").exists()
+
+    def test_a_world_that_was_taken_in_may_go(self, fleet: Fleet) -> None:
+        assert fleet.on("plan").code == 0
+        (fleet.directory / "world.yaml").unlink()
+        assert [fleet.on(command).code for command in ("validate", "plan", "whoami")] == [0, 0, 0]
+
+    def test_another_server_needs_no_world_file(self, fleet: Fleet) -> None:
+        (fleet.directory / "world.yaml").unlink()
+        ran = fleet.on("whoami", "--server", "http://127.0.0.1:1")
+        assert (ran.code, "there is no token for the server" in ran.err) == (1, True)

@@ -1,0 +1,83 @@
+"""World files: the one that `server.world` names and that is not there, and those that were read as fleet documents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from better_compute.domain.problems import INVALID_INPUT, Problem
+from better_compute.domain.words import slips
+from fleetctl.desired import shape
+from fleetctl.desired.found import Found
+from fleetctl.desired.model import Desired, Embedded, Place
+from fleetctl.desired.roots import Roots
+from fleetctl.files import Document
+
+RULE = "fleet.world"
+KEYS = frozenset({"instance", "tenants", "sites", "identities", "providerAccounts", "machines"})
+"""The fields of a world file; no field of a fleet document is called so."""
+
+_FLEET = frozenset(shape.names(shape.Document))
+
+
+def is_world(root: Mapping[str, Any]) -> bool:
+    """Whether a document is one of a world file, with nothing of a fleet in it."""
+    return not KEYS.isdisjoint(root) and _FLEET.isdisjoint(root)
+
+
+def judge(strays: Sequence[Document], roots: Roots, directory: Path, found: Found) -> None:
+    """Documents of world files among those of the fleet. Where the file that `server.world` names is not there, the
+    nearest of them is meant: then the name is wrong, and not the file."""
+    files = {stray.file: stray for stray in reversed(strays)}
+    place, server = roots.places.get("server"), roots.server(directory)
+    if files and place is not None and (lost := _lost(server)):
+        home = (directory / place.document.file).parent
+        known = {os.path.relpath(directory / file, home).replace(os.sep, "/"): file for file in files}
+        near = _nearest(_written(place), known) or (next(iter(known)) if len(known) == 1 else "")
+        found.problems.append(_nowhere(lost, place, near))
+        files.pop(known.get(near, ""), None)
+    for stray in files.values():
+        hint = "name it there, or move it out of the fleet"
+        found.add(RULE, "this is a world file, and server.world does not name it", Place(stray), hint=hint)
+
+
+def check(desired: Desired) -> list[Problem]:
+    """The problem of a world file that is not there. Where the database is, there is none: the world is in it."""
+    place, lost = desired.places.get("server"), _lost(desired.server)
+    if place is None or lost is None or os.path.exists(lost.database):
+        return []
+    return [_nowhere(lost, place)]
+
+
+def _lost(server: str | Embedded | None) -> Embedded | None:
+    """An embedded control plane whose world file is not there."""
+    return server if isinstance(server, Embedded) and server.world and not os.path.exists(server.world) else None
+
+
+def _nowhere(server: Embedded, place: Place, near: str = "") -> Problem:
+    written = _written(place)
+    near = near or _nearest(os.path.basename(written), _siblings(server.world or ""))
+    hint = f'did you mean "{near}"?' if near else "a new control plane starts with it: restore it, or leave it out"
+    source = place.source("world")
+    return Problem(INVALID_INPUT, RULE, f"no such file: {written}", "server.world", hint, source=source)
+
+
+def _written(place: Place) -> str:
+    """The world's path, as it stands in the files."""
+    written: str = place.document.root["server"]["world"]
+    return written
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """The one that `name` may be a slip of, else an empty text."""
+    return min(slips(name, known), default=(0, ""))[1]
+
+
+def _siblings(path: str) -> list[str]:
+    """The names in the folder of a file that is not there."""
+    with suppress(OSError):
+        return sorted(os.listdir(os.path.dirname(path)))
+    return []

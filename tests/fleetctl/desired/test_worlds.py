@@ -1,0 +1,102 @@
+"""World files among fleet files: a name that is wrong, and files that no name is for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from better_compute.bootstrap.world_file import Content
+from better_compute.domain.problems import Problem
+from fleetctl.desired.load import load
+from fleetctl.desired.worlds import KEYS, check
+from fleetctl.files import FilesError
+from tests.reading import HEAD, POOL
+
+WORLD = "tenants: [{id: acme}]\nsites: [{id: site_fra1, tenantId: root, kind: shared, region: eu}]\n"
+STRAY = "this is a world file, and server.world does not name it"
+
+
+def fleet(directory: Path, named: str, /, **files: str) -> Path:
+    """A fleet that names a world, and other files by name, a double underscore for a slash."""
+    server = f"server: {{embedded: plane.db, world: {named}}}\n" if named else ""
+    for name, text in {"fleet": f"{HEAD}{server}pools:\n{POOL}", **files}.items():
+        path = directory / f"{name.replace('__', '/')}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return directory
+
+
+def found(path: Path) -> list[tuple[str, str, str, str]]:
+    """Place, path, message and hint of every problem with the files and their world."""
+    try:
+        problems: tuple[Problem, ...] = tuple(check(load(path)))
+    except FilesError as error:
+        problems = error.problems
+    assert all(p.rule == "fleet.world" for p in problems)
+    return [(str(p.source), p.path, p.message, p.hint) for p in problems]
+
+
+def test_the_fields_of_a_world_are_those_of_the_control_plane() -> None:
+    assert {field.alias or name for name, field in Content.model_fields.items()} == KEYS
+
+
+@pytest.mark.parametrize("database", [False, True])
+def test_a_slip_in_the_worlds_name_is_one_finding_with_the_name_that_was_meant(tmp_path: Path, database: bool) -> None:
+    """With a database too: the world file would be read as a fleet document."""
+    fleet(tmp_path, "./wrld.yaml", world=WORLD)
+    if database:
+        (tmp_path / "plane.db").touch()
+    expected = ("fleet.yaml:4:37", "server.world", "no such file: ./wrld.yaml", 'did you mean "world.yaml"?')
+    assert found(tmp_path) == [expected]
+
+
+def test_the_only_world_file_there_is_the_one_that_was_meant(tmp_path: Path) -> None:
+    fleet(tmp_path, "world.yaml", worlds__fra1=WORLD)
+    assert [hint for _, _, _, hint in found(tmp_path)] == ['did you mean "worlds/fra1.yaml"?']
+
+
+def test_of_several_world_files_the_nearest_was_meant_and_each_other_is_one_finding(tmp_path: Path) -> None:
+    fleet(tmp_path, "worlds.yaml", world=WORLD, ams1=WORLD + "---\n" + WORLD)
+    assert [(place, message) for place, _, message, _ in found(tmp_path)] == [
+        ("ams1.yaml:1:1", STRAY),
+        ("fleet.yaml:4:37", "no such file: worlds.yaml"),
+    ]
+
+
+@pytest.mark.parametrize("world", ["", "world.yaml"])
+def test_a_world_file_that_nothing_names_is_one_finding(tmp_path: Path, world: str) -> None:
+    fleet(tmp_path, world, world=world and WORLD, other=WORLD + "machnes: []\n")
+    assert found(tmp_path) == [("other.yaml:1:1", "", STRAY, "name it there, or move it out of the fleet")]
+
+
+def test_a_world_file_in_the_place_of_a_fleet_is_one_finding(tmp_path: Path) -> None:
+    (tmp_path / "world.yaml").write_text(WORLD)
+    assert [message for _, _, message, _ in found(tmp_path)] == [STRAY]
+    assert [message for _, _, message, _ in found(tmp_path / "world.yaml")] == [STRAY]
+
+
+def test_a_fleet_document_with_a_field_of_a_world_is_no_world_file(tmp_path: Path) -> None:
+    fleet(tmp_path, "", other="pools: []\ntenants: []\n")
+    with pytest.raises(FilesError) as error:
+        load(tmp_path)
+    assert [p.rule for p in error.value.problems] == ["fleet.unknown"]
+
+
+def test_a_world_file_that_is_nowhere_is_found(tmp_path: Path) -> None:
+    hint = "a new control plane starts with it: restore it, or leave it out"
+    assert found(fleet(tmp_path, "world.yaml")) == [
+        ("fleet.yaml:4:37", "server.world", "no such file: world.yaml", hint)
+    ]
+
+
+def test_a_world_file_outside_of_the_fleet_is_looked_for_where_it_would_be(tmp_path: Path) -> None:
+    (tmp_path / "world.yaml").write_text(WORLD)
+    fleet(tmp_path / "fleet", "../wrld.yaml")
+    assert [hint for _, _, _, hint in found(tmp_path / "fleet")] == ['did you mean "world.yaml"?']
+
+
+def test_a_database_that_is_there_needs_no_world_file(tmp_path: Path) -> None:
+    fleet(tmp_path, "world.yaml")
+    (tmp_path / "plane.db").touch()
+    assert found(tmp_path) == []
