@@ -32,6 +32,8 @@ class Plan:
     sequence: int
     entries: int
     changed_pools: int
+    unchanged: int
+    """Entries that are as wished: those that are neither changed nor kept from it by a finding."""
     live_pools: int
     """Those of the entries that are live and not archived."""
     removed: tuple[str, ...]
@@ -71,6 +73,7 @@ def make(desired: Desired, live: Live) -> Plan:
         sequence=live.sequence,
         entries=len(desired.entries),
         changed_pools=len({operation.pool_id for operation in ordered}),
+        unchanged=len(desired.entries) - len(diff.pools),
         live_pools=sum(_is_live(live.pools.get(pool_id)) for pool_id in desired.entries),
         removed=tuple(pool.idempotency_key or pool.id for pool in diff.removed),
         foreign=diff.foreign,

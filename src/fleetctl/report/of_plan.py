@@ -84,7 +84,7 @@ def _summary(plan: Plan, desired: Desired) -> forms.PlanSummary:
         "entries": plan.entries,
         "offers": parts.offers(desired),
         "changedPools": plan.changed_pools,
-        "unchanged": plan.entries - plan.changed_pools,
+        "unchanged": plan.unchanged,
         "foreign": plan.foreign,
         "removed": list(plan.removed),
         "errors": found["error"],

@@ -270,6 +270,13 @@ class TestSummary:
         assert (summary["entries"], summary["offers"], summary["changedPools"], summary["unchanged"]) == (2, 1, 1, 1)
         assert (summary["removed"], summary["foreign"], summary["blocked"]) == (["fra1-gone"], 1, False)
 
+    def test_what_a_finding_keeps_from_its_wish_is_neither_changed_nor_unchanged(self) -> None:
+        world = World()
+        world.pool("fra1-a", {"acme": {"gpu": 8}})
+        world.pool("fra1-b")
+        summary = world.report("  - {idempotencyKey: fra1-a}\n  - {idempotencyKey: fra1-b}\n")["summary"]
+        assert (summary["entries"], summary["changedPools"], summary["unchanged"], summary["errors"]) == (2, 0, 1, 1)
+
     def test_says_that_a_guard_blocks(self) -> None:
         world, entries = World(), ""
         for number in range(2):
