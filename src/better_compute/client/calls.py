@@ -58,7 +58,7 @@ class Calls:
     def call(self, operation: str, body: Mapping[str, Any]) -> bytes:
         """The answer's body of a call that succeeded. `operation` reads `pools/create`; the tenant is added to `body`.
 
-        Raises ComputeError: the server's problems, UNAVAILABLE when no control plane answered, or INVALID_STATE when
+        Raises ComputeError: the server's problem, UNAVAILABLE when no control plane answered, or INVALID_STATE when
         another one did.
         """
         tenant = {} if self.tenant_id is None else {"tenantId": self.tenant_id}
@@ -114,10 +114,17 @@ class Calls:
 
     def _refusal(self, answer: Response) -> ComputeError:
         """What an answer that is no success says."""
-        problems, retry_after_ms = _read_error(answer.body)
-        if not problems:
+        error = _read_error(answer.body)
+        if error is None:
             return ComputeError(self._stranger(answer))
-        return ComputeError(*map(self._cleaned, problems), retry_after_ms=retry_after_ms)
+        problem = Problem(
+            error["code"],
+            self._clean(str(error.get("rule") or "")),
+            self._clean(str(error.get("message") or "(the server gave no message)")),
+            self._clean(str(error.get("field") or "")),
+        )
+        wait = error.get("retryAfterMs")
+        return ComputeError(problem, retry_after_ms=wait if type(wait) is int else None)
 
     def _stranger(self, answer: Response) -> Problem:
         """An answer that no control plane gave."""
@@ -130,15 +137,6 @@ class Calls:
         kind = answer.headers.get("content-type", "").partition(";")[0].strip() or "no type"
         message = f"{server} answered with HTTP {answer.status} and {self._clean(kind)}, not as a control plane does"
         return Problem(UNAVAILABLE, "client.answer", message, hint="is this the right URL, and what stands before it?")
-
-    def _cleaned(self, problem: Problem) -> Problem:
-        return replace(
-            problem,
-            message=self._clean(problem.message),
-            rule=self._clean(problem.rule),
-            path=self._clean(problem.path),
-            hint=self._clean(problem.hint),
-        )
 
     def _clean(self, text: str) -> str:
         """A text of the server's without the token, whatever it repeats, and not endlessly long."""
@@ -162,9 +160,9 @@ class _Failure:
         return self._with(f"the server asks to wait {wait:.0f} s, longer than {patience:.0f} s: gave up")
 
     def _with(self, remark: str) -> ComputeError:
-        first, *others = self.error.problems
+        problem = self.error.problems[0]
         wait = None if self.asked is None else round(self.asked * 1000)
-        return ComputeError(replace(first, message=f"{first.message} ({remark})"), *others, retry_after_ms=wait)
+        return ComputeError(replace(problem, message=f"{problem.message} ({remark})"), retry_after_ms=wait)
 
 
 def _spelled(body: Mapping[str, Any]) -> bytes:
@@ -175,28 +173,11 @@ def _spelled(body: Mapping[str, Any]) -> bytes:
         raise ComputeError(Problem(INVALID_INPUT, "client.body", message)) from None
 
 
-def _read_error(body: bytes) -> tuple[list[Problem], int | None]:
-    """The problems of an error's body, and how long it asks to wait; no problems when it is none."""
+def _read_error(body: bytes) -> dict[str, Any] | None:
+    """The error of an answer; None when it is not one as a control plane says it."""
     try:
         answer = msgspec.json.decode(body)
     except (ValueError, RecursionError):
-        return [], None
+        return None
     error = answer.get("error") if isinstance(answer, dict) else None
-    if not isinstance(error, dict) or not _CODE.fullmatch(str(error.get("code"))):
-        return [], None
-    listed = error.get("problems")
-    problems = [_problem(p, error["code"]) for p in listed if isinstance(p, dict)] if isinstance(listed, list) else []
-    wait = error.get("retryAfterMs")
-    return problems or [_problem(error, error["code"])], wait if type(wait) is int else None
-
-
-def _problem(error: Mapping[str, Any], code: str) -> Problem:
-    own = error.get("code")
-    return Problem(
-        own if isinstance(own, str) and _CODE.fullmatch(own) else code,
-        str(error.get("rule") or ""),
-        str(error.get("message") or "(the server gave no message)"),
-        str(error.get("field") or error.get("path") or ""),
-        str(error.get("hint") or ""),
-        severity="warning" if error.get("severity") == "warning" else "error",
-    )
+    return error if isinstance(error, dict) and _CODE.fullmatch(str(error.get("code"))) else None
