@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from better_compute.domain.problems import ComputeError
 from better_compute.service.ports import Entropy
-from better_compute.storage.engines import make_engine, readers, writers
+from better_compute.storage.engines import STATEMENT_SECONDS, make_engine, readers, writers
 from better_compute.storage.errors import Trouble, damaged, shortage, trouble_of, unavailable
 
 T = TypeVar("T")
@@ -28,8 +28,15 @@ _LONGEST_PAUSE = 0.25
 class Database:
     """The connections to one database. Safe to use from many threads."""
 
-    def __init__(self, url: str, wait_seconds: float, sleep: Sleep, entropy: Entropy) -> None:
-        self.engine = make_engine(url, wait_seconds)
+    def __init__(
+        self,
+        url: str,
+        wait_seconds: float,
+        sleep: Sleep,
+        entropy: Entropy,
+        statement_seconds: float = STATEMENT_SECONDS,
+    ) -> None:
+        self.engine = make_engine(url, wait_seconds, statement_seconds)
         self.dialect = self.engine.dialect.name
         self._readers, self._writers = readers(self.engine), writers(self.engine)
         self._sleep, self._entropy = sleep, entropy

@@ -17,14 +17,21 @@ POSTGRESQL = ("postgresql://", "postgresql+psycopg://")
 _CONNECTIONS = 20
 """So many at once; whoever finds none waits like one who finds a lock taken."""
 
+STATEMENT_SECONDS = 30.0
+"""How long PostgreSQL may take for one statement: no client waits for its answer longer."""
 
-def make_engine(url: str, wait_seconds: float) -> Engine:
+_IDLE_SECONDS = 60
+"""How long a transaction may do nothing on PostgreSQL: a process that stands still must not keep its locks."""
+
+
+def make_engine(url: str, wait_seconds: float, statement_seconds: float = STATEMENT_SECONDS) -> Engine:
     """An engine for the database at `url`, which is created if it is a file. Nobody waits longer than `wait_seconds`
-    for a lock or a connection. Raises ComputeError INVALID_INPUT for what is no database URL of ours."""
+    for a lock or a connection, nor on PostgreSQL longer than `statement_seconds` for a statement. Raises ComputeError
+    INVALID_INPUT for what is no database URL of ours."""
     if url.startswith(SQLITE):
         return _sqlite(url.removeprefix(SQLITE), wait_seconds)
     if url.startswith(POSTGRESQL):
-        return _postgresql(url.replace("+psycopg", "", 1), wait_seconds)
+        return _postgresql(url.replace("+psycopg", "", 1), wait_seconds, statement_seconds)
     raise refused(f"a database URL starts with {SQLITE} or {POSTGRESQL[0]}")
 
 
@@ -68,7 +75,7 @@ def _file(name: str) -> str:
     return str(path)
 
 
-def _postgresql(url: str, wait_seconds: float) -> Engine:
+def _postgresql(url: str, wait_seconds: float, statement_seconds: float) -> Engine:
     """The URL is libpq's, with several hosts if need be."""
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
@@ -79,9 +86,16 @@ def _postgresql(url: str, wait_seconds: float) -> Engine:
         # The text of the error may hold the password.
         raise refused("this is not a PostgreSQL URL", "postgresql://USER:PASSWORD@HOST:PORT/DATABASE") from None
 
+    limits = {
+        "lock_timeout": wait_seconds,
+        "statement_timeout": statement_seconds,
+        "idle_in_transaction_session_timeout": _IDLE_SECONDS,
+    }
+    setting = "; ".join(f"SET {name} = {round(seconds * 1000)}" for name, seconds in limits.items())
+
     def connect() -> psycopg.Connection[Any]:
         connection = psycopg.connect(**parameters)
-        connection.execute(f"SET lock_timeout = {round(wait_seconds * 1000)}".encode())
+        connection.execute(setting.encode())
         connection.commit()
         return connection
 
@@ -100,6 +114,13 @@ def _engine(dialect: str, connect: Any, wait_seconds: float, **settings: Any) ->
         pool_timeout=wait_seconds,
         **settings,
     )
+
+
+def without_limits(connection: Connection) -> None:
+    """Let this transaction take its time: what changes the schema rewrites whole tables, and is not cut half way."""
+    if connection.dialect.name == "postgresql":
+        for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            connection.exec_driver_sql(f"SET LOCAL {name} = 0")
 
 
 def readers(engine: Engine) -> Engine:

@@ -21,7 +21,7 @@ class Trouble(Enum):
     LOST = auto()
     """The connection broke under the transaction."""
     BUSY = auto()
-    """No lock, no connection, no room: it may be there in a while."""
+    """No lock, no connection, no room, no end of a statement: it may be there in a while."""
     DAMAGED = auto()
     """What is stored cannot be read as a database: no waiting helps."""
 
@@ -54,8 +54,9 @@ _EXISTS = {"23505", "42P07"}
 _DAMAGED = ("XX001", "XX002")
 # The server goes down, or its connection to us did.
 _LOST = ("08", "57P")
-# Too few resources (connections, disk), a lock that was not to be had in time, a standby that does not write yet.
-_BUSY = ("53", "55P03", "25006")
+# Too few resources (connections, disk), a lock that was not to be had in time, a statement that took too long or was
+# cancelled, a standby that does not write yet.
+_BUSY = ("53", "55P03", "57014", "25006")
 
 _FULL, _READ_ONLY = "the disk of the database is full", "the database can only be read"
 _SHORT: dict[object, str] = {
@@ -64,6 +65,7 @@ _SHORT: dict[object, str] = {
     sqlite3.SQLITE_IOERR: "the disk of the database fails, or is full",
     sqlite3.SQLITE_CANTOPEN: "the file of the database cannot be opened",
     "53100": _FULL,
+    "57014": "the database took too long, or was told to stop",
     "53300": "the database has no connection to spare",
     "25006": _READ_ONLY,
 }

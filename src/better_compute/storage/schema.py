@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from better_compute.domain.problems import UNAVAILABLE, ComputeError
 from better_compute.storage.database import Database
-from better_compute.storage.engines import refused
+from better_compute.storage.engines import refused, without_limits
 from better_compute.storage.errors import SchemaTooNewError, unavailable
 from better_compute.storage.tables import meta, metadata, schema_version
 
@@ -58,6 +58,7 @@ def upgrade(connection: Connection) -> None:
 
 
 def _migrate(connection: Connection, instance_id: str) -> bool:
+    without_limits(connection)
     # On SQLite this transaction holds the write lock. On PostgreSQL two may make this table at once: the second gets
     # an error when the first commits, is run again, and waits at the lock.
     schema_version.create(connection, checkfirst=True)

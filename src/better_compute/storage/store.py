@@ -13,6 +13,7 @@ from better_compute.storage import schema
 from better_compute.storage import tables as t
 from better_compute.storage.database import Database, Sleep
 from better_compute.storage.directory import DirectoryTx
+from better_compute.storage.engines import STATEMENT_SECONDS
 from better_compute.storage.nodes import NodeTx
 from better_compute.storage.pools import PoolTx
 from better_compute.storage.rows import from_json, insert_missing, to_json, upsert
@@ -77,15 +78,22 @@ class SqlStore:
 
 
 def open_store(
-    url: str, *, clock: Clock, sleep: Sleep, entropy: Entropy, wait_seconds: float = WAIT_SECONDS
+    url: str,
+    *,
+    clock: Clock,
+    sleep: Sleep,
+    entropy: Entropy,
+    wait_seconds: float = WAIT_SECONDS,
+    statement_seconds: float = STATEMENT_SECONDS,
 ) -> SqlStore:
     """The store at `sqlite:///PATH` or `postgresql://…` (libpq's URL), created or brought to today's schema if need be.
 
-    `wait_seconds` is how long a transaction waits for a lock or a connection. Raises ComputeError: INVALID_INPUT when
+    `wait_seconds` is how long a transaction waits for a lock or a connection, `statement_seconds` how long PostgreSQL
+    may take for one statement, those that change the schema aside. Raises ComputeError: INVALID_INPUT when
     the URL names no database that could be ours, UNAVAILABLE when it cannot be had now, SchemaTooNewError when a later
     build migrated it; then nothing was written.
     """
-    database = Database(url, wait_seconds, sleep, entropy)
+    database = Database(url, wait_seconds, sleep, entropy, statement_seconds)
     try:
         schema.prepare(database, random_id("inst", clock(), entropy(10)))
     except BaseException:

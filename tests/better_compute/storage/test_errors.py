@@ -29,6 +29,7 @@ def test_a_database_that_can_only_be_read_says_so(sqlite_url: str) -> None:
         ("53100", "the disk of the database is full"),
         ("53300", "the database has no connection to spare"),
         ("25006", "the database can only be read"),
+        ("57014", "the database took too long, or was told to stop"),
         ("55P03", "the database is busy or not reachable"),
     ],
 )

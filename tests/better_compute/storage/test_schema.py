@@ -7,13 +7,14 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
 import pytest
-from sqlalchemy import Connection, Inspector, inspect, text
+from sqlalchemy import Connection, Inspector, event, inspect, text
 
 from better_compute.domain.problems import INVALID_INPUT, UNAVAILABLE, ComputeError
 from better_compute.storage import SchemaTooNewError, schema
@@ -164,6 +165,21 @@ def test_migrations_are_run_in_the_transaction_of_their_caller(database_url: str
         with pytest.raises(ZeroDivisionError):
             found.write(work)
         assert found.read(described) == {}
+
+
+def test_what_changes_the_schema_may_take_its_time(postgres_url: str) -> None:
+    def slowly(_: object, connection: Connection, **__: object) -> None:
+        connection.execute(text("SELECT pg_sleep(0.4)"))
+        time.sleep(0.1)
+
+    event.listen(metadata, "before_create", slowly)
+    try:
+        with opened(postgres_url, statement_seconds=0.2) as store:
+            populate(store)
+            with pytest.raises(ComputeError, match="took too long"):
+                store._database.write(lambda c: c.execute(text("SELECT pg_sleep(0.4)")))
+    finally:
+        event.remove(metadata, "before_create", slowly)
 
 
 def test_a_newer_schema_is_left_alone(database_url: str) -> None:

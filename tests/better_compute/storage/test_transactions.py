@@ -195,6 +195,38 @@ def test_more_than_the_connections_wait_and_then_are_told(database_url: str) -> 
         store.view(lambda tx: tx.instance_id())
 
 
+def test_a_statement_that_hangs_is_ended_and_nothing_of_it_is_written(postgres_url: str) -> None:
+    with opened(postgres_url, statement_seconds=WAIT) as store:
+        populate(store)
+
+        def hang(connection: Connection) -> None:
+            connection.execute(text("UPDATE tenants SET status = 'inactive' WHERE id = 'acme'"))
+            connection.execute(text(f"SELECT pg_sleep({PATIENCE})"))
+
+        begin = time.monotonic()
+        error = assert_unavailable(lambda: store._database.write(hang))
+        assert str(error) == "the database took too long, or was told to stop: nothing was written"
+        assert_unavailable(lambda: store._database.read(lambda c: c.execute(text(f"SELECT pg_sleep({PATIENCE})"))))
+        assert time.monotonic() - begin < PATIENCE
+        assert store.view(lambda tx: tx.tenant_statuses(["acme"])) == {"acme": "active"}
+
+
+def test_a_transaction_that_does_nothing_for_long_is_ended_and_done_again(postgres_url: str) -> None:
+    with opened(postgres_url) as store:
+        tries: list[str] = []
+
+        def work(connection: Connection) -> None:
+            tries.append(str(connection.scalar(text("SHOW idle_in_transaction_session_timeout"))))
+            if len(tries) == 1:
+                connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 50"))
+                time.sleep(WAIT * 2)
+            connection.execute(text("UPDATE meta SET value = 'other' WHERE name = 'instance_id'"))
+
+        store._database.write(work)
+        assert tries == ["1min", "1min"]
+        assert store.view(lambda tx: tx.instance_id()) == "other"
+
+
 def test_writers_of_two_pools_of_one_tenant_do_not_queue(postgres_url: str) -> None:
     with opened(postgres_url, wait_seconds=WAIT) as store:
         populate(store)
