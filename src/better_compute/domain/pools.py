@@ -19,7 +19,8 @@ from better_compute.domain.values import same_value
 
 
 def check_create(command: CreatePool, attestors: frozenset[str] | None) -> list[Problem]:
-    """Every rule about a new pool that the command alone can break; needs no state."""
+    """Every rule about a new pool that the command alone can break; needs no state. What stands on a word or a row that
+    is itself refused is not judged: it would say the same again, and perhaps wrongly."""
     problems = _check_word("class", command.class_, CLASSES)
     problems += _check_word("sharing", command.sharing, ATOMS)
     problems += _check_provider(command)
@@ -27,9 +28,9 @@ def check_create(command: CreatePool, attestors: frozenset[str] | None) -> list[
         problems += _check_word("agent", command.agent, AGENTS)
     problems += check_model(command.gpu_model)
     problems += _check_policy(command.policy, command.sharing, command.class_, command.gpu_model, attestors)
-    if command.owner_quota is not None:
-        problems += [replace(p, path=_owner_path(p.path)) for p in check_quota(command.owner_quota)]
-    if command.sharing in ATOMS:
+    of_quota = check_quota(command.owner_quota or {})
+    problems += [replace(p, path=_owner_path(p.path)) for p in of_quota]
+    if command.sharing in ATOMS and not errors(of_quota):
         problems += _check_owner_atoms(command)
     return problems
 
@@ -110,7 +111,14 @@ def archive(state: PoolState, pool: Pool, command: ArchivePool, facts: Facts) ->
 def _check_policy(
     policy: Policy, sharing: str, class_: str, model: str, attestors: frozenset[str] | None
 ) -> list[Problem]:
-    return check_policy(dict(policy), sharing=sharing, class_=class_, attestors=attestors, model=model)
+    """A word that is itself refused is not known to the policy's rules."""
+    return check_policy(
+        dict(policy),
+        sharing=sharing if sharing in ATOMS else None,
+        class_=class_ if class_ in CLASSES else None,
+        attestors=attestors,
+        model=None if errors(check_model(model)) else model,
+    )
 
 
 def _new_pool(command: CreatePool, facts: Facts) -> Pool:
@@ -189,14 +197,14 @@ def _check_provider(command: CreatePool) -> list[Problem]:
     """Rule pool.provider: an account and agent none said outright for a provider pool, no account for the others."""
     rule = "pool.provider"
     if command.class_ != "provider":
-        if command.provider_account_id is None:
+        if command.provider_account_id is None or command.class_ not in CLASSES:
             return []
         message = f"pools of class {command.class_} take no providerAccountId"
         return [Problem(INVALID_INPUT, rule, message, "providerAccountId", "leave it out, or use class provider")]
     problems = []
     if command.provider_account_id is None:
         problems.append(Problem(INVALID_INPUT, rule, "a provider pool needs a providerAccountId", "providerAccountId"))
-    if command.agent != "none":
+    if command.agent in (None, DEFAULT_AGENT):
         problems.append(Problem(INVALID_INPUT, rule, "a provider pool needs agent: none, said outright", "agent"))
     return problems
 

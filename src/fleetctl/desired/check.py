@@ -73,7 +73,8 @@ def _created(pool: CreatePool) -> Pool:
 
 
 def _offer(state: PoolState, pool: CreatePool, tenant_id: str, terms: Terms) -> list[Problem]:
-    """What the rules say of an offer beside those made before it; a refused one is not made."""
+    """What the rules say of an offer beside those made before it; a refused one is not made. Which rows an offer needs
+    is not known where its own rows, or the pool's sharing mode, are wrong."""
     command = OfferPool(
         tenant_id=pool.tenant_id,
         pool_id=pool.pool_id,
@@ -83,7 +84,7 @@ def _offer(state: PoolState, pool: CreatePool, tenant_id: str, terms: Terms) -> 
         include_descendants=terms.include_descendants,
     )
     problems = check_command(command, None)
-    wrong = bool(errors(problems))
+    wrong = bool(errors(problems)) or pool.sharing not in ATOMS
     answer = decide(state, replace(command, quota={}, priority=None) if wrong else command, _OFFLINE)
     if isinstance(answer, Refused):
         return [*problems, *answer.problems]

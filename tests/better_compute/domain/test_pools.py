@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from better_compute.domain.atoms import CLASSES, UNLIMITED
-from better_compute.domain.decide import decide
+from better_compute.domain.decide import check_command, decide
 from better_compute.domain.events import PoolArchived, PoolCreated, PoolUpdated
 from better_compute.domain.problems import Refused
 from better_compute.domain.state import PoolState, QuotaRow
@@ -47,6 +47,12 @@ def test_pool_class_refuses_others(class_: str) -> None:
 
 def test_pool_class_names_the_nearest() -> None:
     assert problems(PoolState(), create(class_="Metal-Host"))[0].hint == 'did you mean "metal-host"?'
+
+
+def test_a_model_that_is_none_leaves_nothing_unchecked() -> None:
+    devices = {"gpu": {"mig": {"devices": {"3g.40gb": 2}}}}
+    command = create(gpu_model="h100", sharing="mig", policy=devices, owner_quota={"gpu.mig": 1})
+    assert [p.rule for p in check_command(command, None)] == ["pool.model"]
 
 
 def test_pool_provider_needs_an_account_and_agent_none_said_outright() -> None:

@@ -55,6 +55,26 @@ def test_what_a_pool_says_against_a_rule_is_found_where_it_stands(fields: str, r
     assert only(pool(fields)) == ("error", rule, f"pools[fra1-a].{path}")
 
 
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        (
+            "sharing: migg\nownerQuota: {gpu.mig: 4}\npolicy: {gpu: {mig: {strategy: mixed, devices: {3g.40gb: 2}}}}",
+            "sharing",
+        ),
+        ("sharing: timeslce\npolicy: {gpu: {slots: 4}, cpu: {mitigations: off}}", "sharing"),
+        ("class: provder\nagent: none\nproviderAccountId: pa", "class"),
+        ("class: vps-hst\npolicy: {overcommit: {diskGiB: 2}}", "class"),
+        ("class: provider\nagent: non\nproviderAccountId: pa", "agent"),
+        ("ownerQuota: {gpus: 2}", "ownerQuota.gpus"),
+        ("sharing: mig\nownerQuota: {gpu.mgi: 2}", "ownerQuota.gpu.mgi"),
+    ],
+)
+def test_a_slip_in_a_word_that_other_rules_stand_on_is_one_finding(fields: str, path: str) -> None:
+    (problem,) = found = judged(pool(fields, offer("acme", "{gpu.mig: 8}" if "mig" in fields else "{gpu: 8}")))
+    assert (problem.severity, problem.path) == ("error", f"pools[fra1-a].{path}"), said(found)
+
+
 def test_a_provider_pool_says_its_agent_outright() -> None:
     assert only(pool("class: provider\nproviderAccountId: pa")) == ("error", "pool.provider", "pools[fra1-a].agent")
     assert judged(pool("class: provider\nproviderAccountId: pa\nagent: none")) == []

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from better_compute.domain.atoms import ISOLATING
 from better_compute.domain.policy.paths import below, element
 from better_compute.domain.policy.shown import shown
 from better_compute.domain.problems import INVALID_INPUT, Problem, Severity
@@ -34,8 +35,9 @@ class Scope:
         return value if isinstance(value, list) else []
 
     def may_be_shared(self) -> bool:
-        """Whether tenants who do not know each other may work in the pool."""
-        return self.get("singleTenant") is not True and self.sharing not in ("timeslice", "mps")
+        """Whether tenants who do not know each other may work in the pool, as far as that is known."""
+        single = self.get("singleTenant")
+        return (single is None or single is False) and self.sharing in ISOLATING
 
 
 def problem(rule: str, message: str, hint: str = "", path: str = "", severity: Severity = "error") -> Problem:

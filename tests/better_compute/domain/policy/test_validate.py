@@ -470,8 +470,8 @@ def test_time_slicing_needs_more_than_one_process() -> None:
         ({"overcommit": {"memoryGiB": 1.5}}, {"sharing": "exclusive"}, "overcommit.memoryGiB"),
         ({"overcommit": {"memoryGiB": 1.5}, "hugepages": {"1Gi": 4}}, {"sharing": "mig"}, "overcommit.memoryGiB"),
         ({"cpu": {"reserved": "0-1"}, "hostReserve": {"vcpu": 4}}, {}, "cpu.reserved"),
-        ({"cpu": {"mitigations": "off"}}, {}, "cpu.mitigations"),
-        ({"gpu": {"ecc": False}}, {}, "gpu.ecc"),
+        ({"cpu": {"mitigations": "off"}}, {"sharing": "exclusive"}, "cpu.mitigations"),
+        ({"gpu": {"ecc": False}}, {"sharing": "mig"}, "gpu.ecc"),
         ({"kubernetes": {}}, {"class_": "provider"}, "kubernetes"),
     ],
 )
@@ -486,13 +486,19 @@ def test_what_is_allowed_but_dangerous_is_a_warning(policy: dict[str, Any], pool
         ({"overcommit": {"diskGiB": 2}}, {"class_": "vps-host"}),
         ({"overcommit": {"memoryGiB": 1.5}}, {"sharing": "mig"}),
         ({"overcommit": {"memoryGiB": 1}}, {"sharing": "exclusive"}),
-        ({"cpu": {"mitigations": "off"}, "singleTenant": True}, {}),
+        ({"cpu": {"mitigations": "off"}, "singleTenant": True}, {"sharing": "exclusive"}),
+        ({"cpu": {"mitigations": "off"}}, {"sharing": None}),
         ({"gpu": {"ecc": False, "slots": 4}}, {"sharing": "timeslice"}),
         ({"kubernetes": {}}, {"class_": "metal-host"}),
     ],
 )
 def test_the_same_where_it_is_not_dangerous_is_fine(policy: dict[str, Any], pool: dict[str, Any]) -> None:
     assert check(policy, **pool) == []
+
+
+def test_a_single_tenant_that_is_misspelt_is_one_finding() -> None:
+    policy = {"singleTenant": "yes", "gpu": {"ecc": False}, "cpu": {"mitigations": "off"}}
+    assert only(policy, sharing="exclusive").path == "policy.singleTenant"
 
 
 def test_what_looks_like_a_secret_is_a_warning_that_does_not_show_it() -> None:
