@@ -39,20 +39,24 @@ def _description() -> msgspec.Raw:
     return msgspec.Raw(document())
 
 
+Tell = Callable[[str], object]
+
 PAGES: dict[str, Callable[[], Any]] = {"/health": lambda: {"status": "ok"}, "/openapi.json": _description}
 """What GET serves, without a credential."""
 
 
-def handler(service: Service, authenticate: Authenticate) -> Handle:
-    """The API of a control plane. The store must be ready: the instance's id is read once, here."""
+def handler(service: Service, authenticate: Authenticate, tell: Tell = lambda _: None) -> Handle:
+    """The API of a control plane. The store must be ready: the instance's id is read once, here. `tell` is given a line
+    of each answer that says UNAVAILABLE, or that people must see to the database: what the operator should know."""
     instance_id = service.store.view(lambda tx: tx.instance_id())
-    return _Api(service, authenticate, instance_id).handle
+    return _Api(service, authenticate, tell, instance_id).handle
 
 
 @dataclass(frozen=True, slots=True)
 class _Api:
     service: Service
     authenticate: Authenticate
+    tell: Tell
     instance_id: str
 
     def handle(self, request: Request) -> Response:
@@ -76,6 +80,8 @@ class _Api:
             headers["allow"] = error.allow
         except ComputeError as error:
             status, headers, body = envelope(error)
+            if status >= 500:
+                self.tell(_line(request, request_id, error))
         except Exception:
             log.exception("request %s to %r failed", request_id, request.path[:200])
             status, headers, body = envelope(internal())
@@ -113,6 +119,13 @@ class _Api:
         caller = self.authenticate(bearer[1])
         change = request.headers.get(CHANGE_HEADER)
         return caller if change is None else replace(caller, via=parse_change(change))
+
+
+def _line(request: Request, request_id: str, error: ComputeError) -> str:
+    """What was asked and what was wanting, with a reason that the caller is not told; one line, whatever they hold."""
+    reason = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    line = f"{request.method} {request.path[:200]}, request {request_id}: {error.code}: {error}{reason}"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 class _WrongMethodError(ComputeError):

@@ -30,9 +30,9 @@ class ControlPlane:
     service: Service
     new: bool
 
-    def by_token(self) -> Handle:
-        """For the network: callers are the bearers of tokens."""
-        return handler(self.service, Tokens(self.store, self.service.clock))
+    def by_token(self, tell: Callable[[str], object]) -> Handle:
+        """For the network: callers are the bearers of tokens. `tell` is for the operator, who is not the caller."""
+        return handler(self.service, Tokens(self.store, self.service.clock), tell)
 
     def by_name(self) -> Handle:
         """For this process alone: callers are believed."""

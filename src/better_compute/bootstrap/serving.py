@@ -12,6 +12,8 @@ from better_compute.bootstrap.plane import ControlPlane
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from better_compute.http import is_loopback
 
+log = logging.getLogger(__name__)
+
 GRACE_SECONDS = 30
 """How long calls in flight may take to finish once it is to stop."""
 
@@ -68,7 +70,7 @@ def serve(plane: ControlPlane, listening: socket.socket, say: Callable[[str], ob
 
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     asgi.run(
-        asgi.Door(plane.by_token()),
+        asgi.Door(plane.by_token(log.warning)),
         listening,
         lambda: say(f"listening on {url_of(listening)}"),
         log_config=None,

@@ -83,6 +83,8 @@ class Service:
         """What follows a commit cannot change its answer: a failure is logged, and the next run makes up for it."""
         try:
             self.created(pool_id)
+        except ComputeError as error:
+            log.warning("what waited for a new pool did not run: %s", error)
         except Exception:
             log.exception("what waited for a new pool did not run")
 

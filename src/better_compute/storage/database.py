@@ -9,10 +9,9 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from better_compute.domain.problems import ComputeError
 from better_compute.service.ports import Entropy
 from better_compute.storage.engines import STATEMENT_SECONDS, make_engine, readers, writers
-from better_compute.storage.errors import Trouble, damaged, shortage, trouble_of, unavailable
+from better_compute.storage.errors import BUSY, Trouble, damaged, shortage, trouble_of, unavailable
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -54,7 +53,7 @@ class Database:
         # SQLite has one write lock, and lets who waits for it sleep longer and longer: of many threads some would
         # starve. So those of one process take turns before it.
         if not self._turn.acquire(timeout=self.wait_seconds):
-            raise _busy()
+            raise unavailable(f"{BUSY}: nothing was written")
         try:
             return self.run(self._writers, work)
         finally:
@@ -91,20 +90,16 @@ class Database:
         self.engine.dispose()
 
 
-def _busy(reason: str = "the database is busy or not reachable") -> ComputeError:
-    return unavailable(f"{reason}: nothing was written")
-
-
 def _again(error: SQLAlchemyError, attempt: int, committing: bool) -> bool:
     """Whether the work may be done again: nothing of it stays. False for a mistake of ours."""
     match trouble_of(error):
         case Trouble.BUSY:
-            raise _busy(shortage(error)) from error
+            raise unavailable(f"{shortage(error)}: nothing was written", error) from error
         case Trouble.DAMAGED:
-            raise damaged() from error
+            raise damaged(error) from error
         case Trouble.LOST if committing:
             message = "the connection to the database was lost: whether the change was written is not known"
-            raise unavailable(message) from error
+            raise unavailable(message, error) from error
         case Trouble.EXISTS:
             return attempt < _TRIES_TO_FIND
         case trouble:

@@ -58,6 +58,7 @@ _LOST = ("08", "57P")
 # cancelled, a standby that does not write yet.
 _BUSY = ("53", "55P03", "57014", "25006")
 
+BUSY = "the database is busy or not reachable"
 _FULL, _READ_ONLY = "the disk of the database is full", "the database can only be read"
 _SHORT: dict[object, str] = {
     sqlite3.SQLITE_FULL: _FULL,
@@ -112,15 +113,27 @@ def shortage(error: SQLAlchemyError) -> str:
     cause = getattr(error, "orig", None)
     code = getattr(cause, "sqlite_errorcode", None)
     found = _SHORT.get(getattr(cause, "sqlstate", None) if code is None else code & 0xFF)
-    return found or "the database is busy or not reachable"
+    return found or BUSY
 
 
-def damaged() -> ComputeError:
-    """The database must be mended by people."""
+def reason(error: SQLAlchemyError) -> str:
+    """What the driver says, on one line. It never says the password, nor the statement and what was written with it."""
+    said = error.orig if isinstance(error, DBAPIError) else "no connection came free"
+    first = next(iter(str(said).splitlines()), "")
+    return "".join(c if c.isprintable() else " " for c in first)
+
+
+def damaged(error: SQLAlchemyError) -> ComputeError:
+    """The database must be mended by people. What the driver says is a note: for the operator, not for the caller."""
     hint = "restore it from a backup; what is in it cannot be trusted"
-    return ComputeError(Problem(INTERNAL_ERROR, "storage.damaged", "the database is damaged", hint=hint))
+    found = ComputeError(Problem(INTERNAL_ERROR, "storage.damaged", "the database is damaged", hint=hint))
+    found.add_note(reason(error))
+    return found
 
 
-def unavailable(message: str) -> ComputeError:
-    """It may work in a second: the caller should ask again."""
-    return ComputeError(Problem(UNAVAILABLE, "storage", message), retry_after_ms=RETRY_AFTER_MS)
+def unavailable(message: str, error: SQLAlchemyError | None = None) -> ComputeError:
+    """It may work in a second: the caller should ask again. What the driver says is a note, as above."""
+    found = ComputeError(Problem(UNAVAILABLE, "storage", message), retry_after_ms=RETRY_AFTER_MS)
+    if error is not None:
+        found.add_note(reason(error))
+    return found

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from better_compute.domain.problems import UNAVAILABLE, ComputeError
 from better_compute.storage.database import Database
 from better_compute.storage.engines import refused, without_limits
-from better_compute.storage.errors import SchemaTooNewError, unavailable
+from better_compute.storage.errors import BUSY, SchemaTooNewError, reason, unavailable
 from better_compute.storage.tables import meta, metadata, schema_version
 
 NEWEST = "0001"
@@ -32,13 +32,13 @@ def prepare(database: Database, instance_id: str) -> bool:
             _write_ahead(database)
         return database.write(lambda connection: _migrate(connection, instance_id))
     except DBAPIError as error:
-        raise refused(f"the database cannot be used: {_reason(error)}") from error
+        raise refused(f"the database cannot be used: {reason(error)}") from error
     except ComputeError as error:
         if not isinstance(error.__cause__, DBAPIError):
             raise
         if error.code != UNAVAILABLE:
-            raise refused(f"the database cannot be used: {_reason(error.__cause__)}") from error
-        raise unavailable(f"the database is busy or not reachable: {_reason(error.__cause__)}") from error
+            raise refused(f"the database cannot be used: {reason(error.__cause__)}") from error
+        raise unavailable(f"{BUSY}: {reason(error.__cause__)}") from error
 
 
 def upgrade(connection: Connection) -> None:
@@ -112,11 +112,5 @@ def _write_ahead(database: Database) -> None:
                 return
             except sqlite3.OperationalError as error:
                 if waited >= database.wait_seconds:
-                    raise unavailable(f"the database is busy or not reachable: {error}") from error
+                    raise unavailable(f"{BUSY}: {error}") from error
             waited += database.pause(attempt)
-
-
-def _reason(error: DBAPIError) -> str:
-    """What the driver says, on one line; it never says the password."""
-    first = next(iter(str(error.orig).splitlines()), "")
-    return "".join(c if c.isprintable() else " " for c in first)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -26,13 +27,13 @@ def ask(plane: Plane, path: str = "/api/compute/pools/list", **headers: str) -> 
     return plane.handle(Request("POST", path, {**headers_of("sa_fleet"), **more}, b'{"tenantId": "root"}'))
 
 
-def failing(plane: Plane, error: Exception) -> Plane:
+def failing(plane: Plane, error: Exception, tell: Callable[[str], object] = lambda _: None) -> Plane:
     """The plane, failing when it looks for a token's owner."""
 
     def fails(_token: str) -> Caller:
         raise error
 
-    plane.handle = handler(plane.service, fails)
+    plane.handle = handler(plane.service, fails, tell)
     return plane
 
 
@@ -72,6 +73,26 @@ def test_a_fault_of_our_own_is_told_to_the_log_alone(plane: Plane, caplog: pytes
 def test_the_log_repeats_no_token(plane: Plane, caplog: pytest.LogCaptureFixture) -> None:
     ask(failing(plane, RuntimeError()), x_request_id="")
     assert "bc_sa_fleet" not in caplog.text
+
+
+@pytest.mark.parametrize("code", ["UNAVAILABLE", "INTERNAL_ERROR"])
+def test_what_is_wanting_is_told_to_the_operator_on_one_line(
+    plane: Plane, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    error, told = ComputeError(Problem(code, "storage", "the database is busy")), list[str]()
+    error.add_note("no room\non the \x1b[2Jdisk")
+    answer = ask(failing(plane, error, told.append), "/api/compute/pools/list", x_request_id="r-1")
+    assert b"room" not in answer.body
+    line = f"POST /api/compute/pools/list, request r-1: {code}: the database is busy (no room\\non the \\x1b[2Jdisk)"
+    assert told == [line]
+    assert caplog.records == []
+
+
+def test_what_is_the_callers_own_fault_is_not_told_to_the_operator(plane: Plane) -> None:
+    told: list[str] = []
+    for code in set(STATUS) - {"UNAVAILABLE", "INTERNAL_ERROR"}:
+        ask(failing(plane, ComputeError(Problem(code, "", "no")), told.append))
+    assert told == []
 
 
 @pytest.mark.parametrize(("given", "seconds", "wait"), [(None, "1", 1000), (1, "1", 1), (1500, "2", 1500), (0, "1", 0)])

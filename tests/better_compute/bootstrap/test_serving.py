@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 
 from better_compute.bootstrap.serving import GRACE_SECONDS, is_private, listen, url_of
@@ -54,3 +55,26 @@ def test_who_has_sent_half_a_request_does_not_hold_up_the_end(tmp_path: Path) ->
     assert answer.startswith(b"HTTP/1.1 503 ")
     assert b"\r\nretry-after: 1\r\n" in answer
     assert b'"code":"UNAVAILABLE","message":"this server is stopping' in answer
+
+
+def test_a_database_that_is_gone_is_told_to_the_operator_by_one_line_a_request(postgres_url: str) -> None:
+    own = postgres_url.replace("+psycopg", "", 1)
+    name = str(psycopg.conninfo.conninfo_to_dict(own)["dbname"])
+    others = psycopg.connect(psycopg.conninfo.make_conninfo(own, dbname="postgres"), autocommit=True)
+    with others, serving(postgres_url) as server:
+        headers = {"Authorization": "Bearer bc_secret-example", "X-Request-Id": "r-1"}
+        others.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
+        others.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+        for _ in range(2):
+            answer = httpx.post(f"{server.url}/api/compute/pools/list", content=b"{}", headers=headers)
+            assert answer.status_code == 503
+            assert name not in answer.text
+        others.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
+        assert httpx.post(f"{server.url}/api/compute/pools/list", content=b"{}", headers=headers).status_code == 401
+        server.stop()
+    said = [line for line in server.said if "UNAVAILABLE" in line]
+    assert len(said) == 2
+    for line in said:
+        assert "POST /api/compute/pools/list, request r-1: UNAVAILABLE: the database is busy or not reachable" in line
+        assert f'database "{name}" is not currently accepting connections' in line
+    assert "example" not in "".join(server.said)

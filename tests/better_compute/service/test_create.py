@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from better_compute.domain.problems import ComputeError, Problem
 from tests.better_compute.plane import H100, Answer, Plane
 
 
@@ -107,7 +108,12 @@ def test_the_same_key_never_makes_two_pools_whatever_the_concurrency(either: Pla
     assert [e["type"] for e in either.events()] == ["pool.created"]
 
 
-def test_what_follows_the_commit_cannot_change_the_answer(plane: Plane, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    "error", [RuntimeError("it has failed"), ComputeError(Problem("UNAVAILABLE", "", "it is busy"))]
+)
+def test_what_follows_the_commit_cannot_change_the_answer(
+    plane: Plane, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
     from dataclasses import replace
 
     from better_compute.api.handle import handler
@@ -117,10 +123,11 @@ def test_what_follows_the_commit_cannot_change_the_answer(plane: Plane, caplog: 
 
     def fails(pool_id: str) -> None:
         told.append(pool_id)
-        raise RuntimeError("what follows has failed")
+        raise error
 
     plane.handle = handler(replace(plane.service, created=fails), Tokens(plane.store, plane.time))
     pool_id = create(plane).data["id"]
     assert create(plane).data["id"] == pool_id
     assert told == [pool_id]
-    assert "what follows has failed" in caplog.text
+    assert str(error) in caplog.text
+    assert ("Traceback" in caplog.text) is isinstance(error, RuntimeError)

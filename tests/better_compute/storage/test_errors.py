@@ -17,7 +17,7 @@ def test_a_database_that_can_only_be_read_says_so(sqlite_url: str) -> None:
     with opened(sqlite_url) as store:
         populate(store)
         event.listen(store._database.engine, "begin", lambda c: c.exec_driver_sql("PRAGMA query_only = ON"))
-        with pytest.raises(ComputeError, match=r"^the database can only be read: nothing was written$") as caught:
+        with pytest.raises(ComputeError, match=r"(?m)^the database can only be read: nothing was written$") as caught:
             carry_out(store, create())
         assert (caught.value.code, caught.value.retry_after_ms) == (UNAVAILABLE, 1000)
         assert pool_state(store) == PoolState()
@@ -42,6 +42,7 @@ def test_what_is_wanting_is_said(postgres_url: str, state: str, says: str) -> No
         with pytest.raises(ComputeError) as caught:
             store._database.write(work)
         assert (caught.value.code, str(caught.value)) == (UNAVAILABLE, f"{says}: nothing was written")
+        assert caught.value.__notes__ == ["so"], "what the driver says, without the statement"
 
 
 @pytest.mark.parametrize("state", ["XX001", "XX002"])
@@ -51,7 +52,7 @@ def test_a_database_that_is_damaged_says_so_and_not_to_come_back(postgres_url: s
         def work(connection: Connection) -> None:
             connection.execute(text(f"DO $$ BEGIN RAISE EXCEPTION 'so' USING ERRCODE = '{state}'; END $$"))
 
-        with pytest.raises(ComputeError, match=r"^the database is damaged$") as caught:
+        with pytest.raises(ComputeError, match=r"(?m)^the database is damaged$") as caught:
             store._database.write(work)
         assert (caught.value.code, caught.value.retry_after_ms) == (INTERNAL_ERROR, None)
 
@@ -64,5 +65,5 @@ def test_pages_that_are_damaged_under_a_running_server_are_told(sqlite_url: str)
         path = Path(sqlite_url.removeprefix("sqlite:///"))
         data = path.read_bytes()
         path.write_bytes(data[:4096] + bytes(len(data) - 4096))
-        with pytest.raises(ComputeError, match=r"^the database is damaged$"):
+        with pytest.raises(ComputeError, match=r"(?m)^the database is damaged$"):
             pool_state(store)
