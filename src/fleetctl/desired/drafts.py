@@ -8,11 +8,14 @@ from typing import Any
 
 from better_compute.domain.ids import derive, is_key
 from better_compute.domain.problems import INVALID_STATE, did_you_mean
+from fleetctl.desired import shape
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import OffersAre, Place
 from fleetctl.desired.roots import Roots
+from fleetctl.desired.says import meant
 from fleetctl.desired.shape import REQUIRED, UNMANAGED, Pool, meaning
 
+_KNOWN = dict.fromkeys(shape.names(Pool))
 _MANY = 50
 """With more problems than these, none has a hint that costs a look at every key."""
 
@@ -23,6 +26,7 @@ class Draft:
 
     place: Place
     fields: Mapping[str, Any]
+    """A misspelt one under the name that it means."""
     key: str | None
     pool_id: str | None
     """Derived or adopted; None where the entry has neither, or the caller it derives from is not known."""
@@ -70,6 +74,8 @@ def _maps(place: Place, items: object) -> Iterator[tuple[Place, Mapping[str, Any
 
 
 def _draft(place: Place, item: Mapping[str, Any], roots: Roots, caller: str | None) -> Draft:
+    if not item.keys() <= _KNOWN.keys():
+        item = {**{meant(name, (*_KNOWN,)): item[name] for name in item if name not in _KNOWN}, **item}
     key, adopted = _id(item, "idempotencyKey"), _id(item, "id")
     pool_id = adopted
     if pool_id is None and "id" not in item and key and caller is not None:
@@ -92,7 +98,7 @@ def _check_entry(draft: Draft, roots: Roots, found: Found) -> None:
         message = f"keys of this fleet begin with its keyPrefix, {prefix}"
         hint = f"begin it with {prefix}, or add the id of an existing pool to adopt it"
         found.add("fleet.keyPrefix", message, place, "idempotencyKey", hint=hint)
-    if not draft.archived:
+    if fields.get("archived", False) is False and "defaults" not in roots.faulty:
         for name in REQUIRED:
             if name not in fields and name not in roots.defaults("pool"):
                 found.add("fleet.required", f"it is missing: {meaning(Pool, name)}", place, name)

@@ -24,21 +24,28 @@ Kind = Any
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A value of the wrong shape, and the way to it; `name` says that the field's name is meant, not its value."""
+    """A value of the wrong shape, and the way to it.
+
+    `name`: the field's name is wrong, not its value; `meant` is then the nearest that is right, if one is near.
+    """
 
     rule: str
     message: str
     hint: str
     path: tuple[Step, ...]
     name: bool = False
+    meant: str = ""
 
 
 def faults(root: Map) -> Sequence[Fault]:
-    """Everything that is wrong with the shape of a document."""
+    """Everything that is wrong with the shape of a document. A field that stands there misspelt is not missing too."""
     try:
         Document.model_validate({name: value for name, value in root.items() if not name.startswith(IGNORED)})
     except ValidationError as error:
-        return [_fault(e["type"], e["loc"], e["input"]) for e in error.errors(include_url=False, include_context=False)]
+        errors = error.errors(include_url=False, include_context=False)
+        found = [_fault(e["type"], e["loc"], e["input"]) for e in errors]
+        meant = {(*fault.path[:-1], fault.meant) for fault in found if fault.meant}
+        return [fault for fault in found if fault.rule != "fleet.required" or fault.path not in meant]
     return [*_signs(root)]
 
 
@@ -57,8 +64,9 @@ def _fault(error: str, loc: tuple[Step, ...], value: object) -> Fault:
         said = _says(kind) or said
     name, record = str(path[-1]), _record(owner)
     if record and error == "extra_forbidden":
-        message = f"no such field; known: {', '.join(_fields(record))}"
-        return Fault("fleet.unknown", message, says.near(name, tuple(_fields(record))), path, name=True)
+        known = tuple(_fields(record))
+        message, hint = f"no such field; known: {', '.join(known)}", says.near(name, known)
+        return Fault("fleet.unknown", message, hint, path, name=True, meant=says.meant(name, known))
     if record and error == "missing":
         return Fault("fleet.required", f"it is missing: {meaning(record, name)}", "", path)
     if record and value is None:

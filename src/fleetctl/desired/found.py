@@ -14,7 +14,7 @@ from fleetctl.files import Document
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A document, and which of its root fields have faults in them."""
+    """A document, and which of its root fields have faults in them; a misspelt field is one of the name it means."""
 
     document: Document
     faulty: frozenset[Step]
@@ -54,7 +54,8 @@ class Found:
         of_shape = faults(document.root)
         for fault in of_shape:
             self.add(fault.rule, fault.message, Place(document), *fault.path, hint=fault.hint, of_name=fault.name)
-        return Part(document, frozenset(fault.path[0] for fault in of_shape))
+        misspelt = {fault.meant for fault in of_shape if len(fault.path) == 1 and fault.meant}
+        return Part(document, frozenset(fault.path[0] for fault in of_shape) | misspelt)
 
     def in_order(self, documents: Sequence[Document]) -> list[Problem]:
         """By file, line and column; files as they were read."""

@@ -37,7 +37,7 @@ def assemble(documents: Sequence[Document], directory: Path, *, caller: str | No
     strays = [document for document in documents if worlds.is_world(document.root)]
     parts = [found.judge(document) for document in documents if not worlds.is_world(document.root)]
     if not parts:
-        worlds.judge(strays, Roots({}, {}), directory, found)
+        worlds.judge(strays, Roots(), directory, found)
         raise FilesError(found.problems)
     root = roots.gather(parts, found)
     worlds.judge(strays, root, directory, found)

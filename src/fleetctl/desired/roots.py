@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,12 @@ REQUIRED = {
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """Values by name, as they are written, each with the first place that says it."""
+    """Values by name, as they are written, each with the first place that says it; `faulty` are names that a document
+    says wrongly."""
 
-    values: Mapping[str, Any]
-    places: Mapping[str, Place]
+    values: Mapping[str, Any] = field(default_factory=dict)
+    places: Mapping[str, Place] = field(default_factory=dict)
+    faulty: frozenset[str] = frozenset()
 
     def get(self, name: str, otherwise: Any = None) -> Any:
         return self.values.get(name, otherwise)
@@ -58,10 +60,11 @@ def gather(parts: Sequence[Part], found: Found) -> Roots:
                 values[name], places[name] = value, place
             elif not same_value(values[name], value):
                 found.twice("fleet.agree", f"two documents disagree on {name}", place, places[name])
+    faulty = frozenset(name for name in FIELDS if not all(part.sound(name) for part in parts))
     for name, hint in REQUIRED.items():
-        if not any(name in part.document.root for part in parts):
+        if name not in values and name not in faulty:
             found.add("fleet.required", f"no document of the fleet says {name}", _head(parts), name, hint=hint)
-    return Roots(values, places)
+    return Roots(values, places, faulty)
 
 
 def _head(parts: Sequence[Part]) -> Place:

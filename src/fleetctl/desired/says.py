@@ -97,6 +97,11 @@ def key(value: object) -> str:
     return f"write {made}" if is_key(made) else ""
 
 
+def meant(name: str, known: tuple[str, ...]) -> str:
+    """The known name that `near` asks about; empty where it asks about none."""
+    return near(name, known).removeprefix('did you mean "').removesuffix('"?')
+
+
 @lru_cache(maxsize=256)
 def near(name: str, known: tuple[str, ...]) -> str:
     """`did you mean "x"?`; a name that is no longer than names are."""

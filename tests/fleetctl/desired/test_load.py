@@ -15,6 +15,7 @@ from tests.reading import HEAD, POOL, desired, refusal, refused, said
 
 ID = derive("pool", "root", "sa_fleet", "fra1-a")
 OFFER = "    offers: [{toTenantId: acme, quota: {gpu: 8}}]\n"
+LISTED = "offers: [{pool: fra1-a, toTenantId: acme, quota: {gpu: 8}}]\n"
 
 
 def pool(**fields: str) -> str:
@@ -530,8 +531,39 @@ def test_an_unknown_field_is_refused_at_its_name_with_the_nearest_one(text: str,
     assert line[problem.source.column - 1 :].startswith(f"{name}:")
 
 
+TWO = "pools: [{idempotencyKey: fra1-a}, {idempotencyKey: fra1-b}]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (pool().replace("siteId", "siteID"), "pools[fra1-a].siteID"),
+        (pool().replace("gpuModel", "model"), "pools[fra1-a].model"),
+        (pool().replace("idempotencyKey", "idempotencykey") + LISTED, "pools[0].idempotencykey"),
+        (HEAD + "pools: [{idempotencyKey: fra1-a, archvied: true}]\n", "pools[fra1-a].archvied"),
+        (HEAD + "pools: [{idempotencyKey: fra1-a, archived: yes}]\n", "pools[fra1-a].archived"),
+        (offer().replace("toTenantId", "toTenantID"), "pools[fra1-a].offers[0].toTenantID"),
+        (offer().replace("quota", "qouta"), "pools[fra1-a].offers[acme].qouta"),
+        (pool() + LISTED.replace("pool:", "pol:"), "offers[0].pol"),
+        (HEAD + TWO + "defaults: {pool: {clas: metal-host, siteId: s, gpuModel: H100}}\n", "defaults.pool.clas"),
+        (HEAD + TWO + "default: {pool: {class: metal-host, siteId: s, gpuModel: H100}}\n", "default"),
+        (pool().replace("pools", "pool"), "pool"),
+        (pool().replace("apiVersion", "apiversion"), "apiversion"),
+        (pool().replace("tenantId", "tenantid"), "tenantid"),
+        (pool() + "server: {embeded: plane.db}\n", "server.embeded"),
+    ],
+)
+def test_what_follows_from_a_slip_is_not_said_beside_it(text: str, path: str) -> None:
+    assert refusal(text).path == path
+
+
+def test_what_is_missing_beside_a_slip_is_still_found() -> None:
+    text = pool().replace("siteId: site_fra1, class: metal-host", "siteID: site_fra1")
+    assert [problem.path for problem in refused(text)] == ["pools[fra1-a].class", "pools[fra1-a].siteID"]
+
+
 def test_every_problem_is_found_at_once_in_the_order_of_the_files() -> None:
-    first = HEAD + 'fleet: ""\npools:\n' + POOL.replace("gpuModel", "gpumodel") + OFFER.replace("8", "-8")
+    first = HEAD + 'fleet: ""\npools:\n' + POOL.replace("gpuModel: H100", "rack: 7") + OFFER.replace("8", "-8")
     second = "\npools:\n" + POOL + "offers: [{pool: nope, toTenantId: root, quota: {}}]\n"
     problems = refused(first, second)
     assert [(str(p.source), p.rule) for p in problems] == [
