@@ -16,6 +16,8 @@ from fleetctl.desired.model import Desired, Place, PoolEntry
 
 _OFFLINE = Facts(actor_id="", now=0, sites=None, tenants=None, accounts=None, attestors=None)
 """Nothing around the pool is known: what depends on it is left to preflight and the server."""
+_WORDS = frozenset({"pool.class", "pool.sharing", "pool.agent", "pool.model"})
+"""Rules on one field alone: where the defaults say it, it is wrong there, once for all pools that leave it out."""
 
 
 def check(desired: Desired) -> list[Problem]:
@@ -30,7 +32,7 @@ def check(desired: Desired) -> list[Problem]:
     for entry in desired.entries.values():
         if entry.pool is None or (shape := _shape(entry.pool, entry.offers)) in sound:
             continue
-        problems = dict.fromkeys(_check_entry(entry, entry.pool))
+        problems = dict.fromkeys(_check_entry(entry, entry.pool, desired.places.get("defaults")))
         found |= problems
         if not problems:
             sound.add(shape)
@@ -43,10 +45,14 @@ def _shape(pool: CreatePool, offers: Mapping[str, Terms]) -> str:
     return repr((words, pool.policy, owner, [(*t.quota, t.include_descendants) for t in offers.values()]))
 
 
-def _check_entry(entry: PoolEntry, pool: CreatePool) -> Iterator[Problem]:
+def _check_entry(entry: PoolEntry, pool: CreatePool, defaults: Place | None) -> Iterator[Problem]:
     """Create the pool and make its offers, one after the other, on a model of its own."""
     name = f"pools[{entry.key or entry.pool_id}]"
-    yield from _placed(check_command(pool, None), entry.place, name)
+    for problem in check_command(pool, None):
+        if defaults is not None and problem.rule in _WORDS and not entry.place.holds(problem.path):
+            yield replace(problem, source=defaults.source("pool", problem.path)).under("defaults.pool")
+        else:
+            yield from _placed([problem], entry.place, name)
     state = PoolState.whole(_created(pool), {}, {}, Rollup())
     for tenant_id, terms in entry.offers.items():
         problems = _offer(state, pool, tenant_id, terms)

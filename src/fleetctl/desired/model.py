@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.problems import Source
@@ -26,6 +26,13 @@ class Place:
     def source(self, *more: str | int) -> Source:
         """The place of a value below this one; the nearest parent that is written when it is not."""
         return self.document.source((*self.path, *more))
+
+    def holds(self, name: str) -> bool:
+        """Whether a field stands in the map at this place."""
+        value: Any = self.document.root
+        for step in self.path:
+            value = value[step]
+        return name in value
 
     def at(self, *more: str | int) -> Place:
         """The place of a value below this one."""

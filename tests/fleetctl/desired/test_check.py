@@ -75,6 +75,27 @@ def test_a_slip_in_a_word_that_other_rules_stand_on_is_one_finding(fields: str, 
     assert (problem.severity, problem.path) == ("error", f"pools[fra1-a].{path}"), said(found)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("sharing: migg", "sharing: mig"), ("gpuModel: h100", "gpuModel: H100"), ("agent: b", "agent: bcd")],
+)
+def test_a_slip_in_the_defaults_is_one_finding_where_it_stands(wrong: str, right: str) -> None:
+    entries = "".join(f"  - {{idempotencyKey: fra1-{n}, class: metal-host}}\n" for n in range(3))
+    own = f"  - {{idempotencyKey: fra1-own, class: metal-host, {right}, ownerQuota: {{gpu: 8, gpu.mig: 8}}}}\n"
+    text = f"{HEAD}defaults: {{pool: {{siteId: s, gpuModel: H100, {wrong}}}}}\npools:\n{entries}{own}"
+    text = text.replace("gpuModel: H100, gpuModel", "gpuModel")
+    errors = [problem for problem in judged(text) if problem.severity == "error"]
+    name = wrong.partition(":")[0]
+    column = text.splitlines()[3].index(wrong) + len(name) + 3
+    assert [(p.path, str(p.source)) for p in errors] == [(f"defaults.pool.{name}", f"0.yaml:4:{column}")], said(errors)
+
+
+def test_a_word_of_the_defaults_that_does_not_go_with_an_entry_is_found_at_the_entry() -> None:
+    entry = "pools: [{idempotencyKey: fra1-a, siteId: s, class: provider, gpuModel: H100, providerAccountId: pa}]\n"
+    (problem,) = judged(HEAD + "defaults: {pool: {agent: bcd}}\n" + entry)
+    assert (problem.rule, problem.path) == ("pool.provider", "pools[fra1-a].agent")
+
+
 def test_a_provider_pool_says_its_agent_outright() -> None:
     assert only(pool("class: provider\nproviderAccountId: pa")) == ("error", "pool.provider", "pools[fra1-a].agent")
     assert judged(pool("class: provider\nproviderAccountId: pa\nagent: none")) == []
