@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from better_compute.domain.policy import hosts
-from better_compute.domain.policy.paths import element
+from better_compute.domain.policy.fields import FIELDS
+from better_compute.domain.policy.paths import below, element
 from better_compute.domain.policy.scope import Scope, doubles, problem, text_of
+from better_compute.domain.policy.shapes import is_allowed
 from better_compute.domain.policy.shown import shown
 from better_compute.domain.problems import Problem, did_you_mean
+from better_compute.domain.words import slips
 
 JOIN_TOKEN = "join-token"
+_KIND = FIELDS["acceptance[].kind"]
+KNOWN_KIND = _KIND.example
+"""The check that every pool may ask for; which others there are, only the one who runs them knows."""
 
 Rule = Callable[[Scope], Iterator[Problem]]
 
@@ -24,6 +30,17 @@ def check_rules(scope: Scope) -> list[Problem]:
 def _acceptance(scope: Scope) -> Iterator[Problem]:
     kinds = [text_of(entry, "kind") for entry in scope.items("acceptance")]
     yield from doubles("acceptance.kind", "acceptance", kinds, "kind")
+    for index, kind in enumerate(kinds):
+        if is_allowed(kind, _KIND) and KNOWN_KIND not in kinds and _is_slip(str(kind), KNOWN_KIND):
+            said = f"{shown(kind)} is nearly the name of another check; it is stored as given"
+            place = below(element("policy.acceptance", index), "kind")
+            yield problem("acceptance.kind", said, f'did you mean "{KNOWN_KIND}"?', place, "warning")
+
+
+def _is_slip(word: str, known: str) -> bool:
+    """Whether a name is one letter off another one, or has two letters the wrong way round. Names are open, so another
+    word of the same family is none."""
+    return any(steps == 1 or sorted(word) == sorted(known) for steps, _ in slips(word, (known,)) if steps)
 
 
 def _attestors(scope: Scope) -> Iterator[Problem]:

@@ -496,6 +496,20 @@ def test_the_same_where_it_is_not_dangerous_is_fine(policy: dict[str, Any], pool
     assert check(policy, **pool) == []
 
 
+@pytest.mark.parametrize("kind", ["diag.nvm", "dig.nvml", "diag.nvmll", "diag.nvlm"])
+def test_a_check_that_is_nearly_the_known_one_is_a_warning_that_asks(kind: str) -> None:
+    problem = only({"acceptance": [{"kind": "burn.gemm"}, {"kind": kind}]})
+    assert (problem.severity, problem.rule) == ("warning", "policy.acceptance.kind")
+    assert (problem.path, problem.hint) == ("policy.acceptance[1].kind", 'did you mean "diag.nvml"?')
+
+
+@pytest.mark.parametrize(
+    "kinds", [["diag.nvml"], ["diag.nvvs"], ["diag.dcgm"], ["burn.gemm"], ["diag.nvml", "diag.nvml2"]]
+)
+def test_other_names_of_checks_are_taken_as_they_are(kinds: list[str]) -> None:
+    assert check({"acceptance": [{"kind": kind} for kind in kinds]}) == []
+
+
 def test_a_single_tenant_that_is_misspelt_is_one_finding() -> None:
     policy = {"singleTenant": "yes", "gpu": {"ecc": False}, "cpu": {"mitigations": "off"}}
     assert only(policy, sharing="exclusive").path == "policy.singleTenant"
