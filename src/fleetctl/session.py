@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,9 +26,14 @@ if TYPE_CHECKING:
     from better_compute.client import Client
 
 
+def _untold(_: str) -> None:
+    """Nobody is there to be told."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What the command line and the environment ask for. `timeout` is seconds for one call."""
+    """What the command line and the environment ask for. `timeout` is seconds for one call; `tell` takes what people
+    should know before the result."""
 
     path: Path = Path()
     server: str | None = None
@@ -35,6 +41,7 @@ class Request:
     token_file: Path | None = None
     timeout: float = 30.0
     override: Override = NO_OVERRIDE
+    tell: Callable[[str], None] = _untold
 
     @property
     def base(self) -> Path:
@@ -107,8 +114,11 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
     from better_compute import bootstrap  # not at the top: `validate` needs no server
 
     server = chosen.server
-    if not isinstance(server, str) and (problems := worlds.check(wished)):
-        raise FilesError(problems)
+    if not isinstance(server, str):
+        if problems := worlds.check(wished):
+            raise FilesError(problems)
+        if not os.path.exists(server.database):
+            request.tell(target.made(server, request.base))
     connection = bootstrap.connect(
         server
         if isinstance(server, str)

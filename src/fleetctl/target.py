@@ -67,11 +67,19 @@ def shown(server: str | Embedded, base: Path) -> str:
     return _spelled(server, base) or ""
 
 
+def made(server: Embedded, base: Path) -> str:
+    """What is told of an embedded control plane that is not there yet."""
+    world = "the tenant root alone" if server.world is None else _from(server.world, base)
+    return f"There is no {_from(server.database, base)} yet: a new control plane is made there, and starts with {world}"
+
+
 def _spelled(server: str | Embedded | None, base: Path) -> str | None:
-    if not isinstance(server, Embedded):
-        return server
-    path = Path(server.database)
-    return f"embedded:{path.relative_to(base) if path.is_relative_to(base) else path}"
+    return f"embedded:{_from(server.database, base)}" if isinstance(server, Embedded) else server
+
+
+def _from(name: str, base: Path) -> str:
+    path = Path(name)
+    return str(path.relative_to(base) if path.is_relative_to(base) else path)
 
 
 def _same(name: str, value: str, pin: str) -> bool:

@@ -165,3 +165,17 @@ def test_a_directory_is_no_token_file(tmp_path: Path) -> None:
 )
 def test_a_server_is_shown_as_people_know_it(server: str | Embedded, text: str) -> None:
     assert target.shown(server, HERE) == text
+
+
+@pytest.mark.parametrize(
+    ("server", "database", "start"),
+    [
+        (EMBEDDED, ".fleet/plane.db", "world.yaml"),
+        (Embedded("/elsewhere/plane.db", None), "/elsewhere/plane.db", "the tenant root alone"),
+    ],
+)
+def test_a_control_plane_that_is_made_is_told_with_what_it_starts_with(
+    server: Embedded, database: str, start: str
+) -> None:
+    said = f"There is no {database} yet: a new control plane is made there, and starts with {start}"
+    assert target.made(server, HERE) == said

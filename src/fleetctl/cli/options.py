@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from better_compute.domain.problems import did_you_mean
+from fleetctl.cli import streams
 from fleetctl.cli.streams import Format
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Common:
             token_file=self.token_file,
             timeout=self.timeout,
             override=Override(self.allow, self.reason),
+            tell=streams.note,
         )
 
 

@@ -41,7 +41,7 @@ def finish(finished: Finished, form: Format, *, verbose: bool = False) -> int:
     where nobody can be told.
     """
     if finished.remark:
-        say(f"{escape(finished.remark)}\n")
+        note(finished.remark)
     try:
         show(finished.report, form, verbose=verbose)
     except OSError as error:
@@ -73,6 +73,11 @@ def say(text: str) -> None:
     with suppress(OSError, ValueError):
         sys.stderr.write(text)
         sys.stderr.flush()
+
+
+def note(text: str) -> None:
+    """Tell people one line beside the result."""
+    say(f"{escape(text)}\n")
 
 
 def end(code: int) -> int:

@@ -53,6 +53,10 @@ class Fleet:
     def write(self, entries: str = ENTRY, root: str = ROOT) -> None:
         (self.directory / "fleet.yaml").write_text(root + entries, encoding="utf-8")
 
+    def make(self) -> None:
+        """The control plane, ahead of a command that is to say nothing: whoever makes it tells so."""
+        assert self.on("whoami").code == 0
+
     def __call__(self, *arguments: str) -> Ran:
         """`fleetctl ARGUMENTS`, in the process of the test; its SIGTERM handler does not outlive it."""
         before = signal.getsignal(signal.SIGTERM)

@@ -109,6 +109,7 @@ class TestErrors:
         assert fleet.on("plan").code == 3
 
     def test_what_cannot_be_written_is_1_and_named(self, fleet: Fleet) -> None:
+        fleet.make()
         path = fleet.directory / "no" / "plan.json"
         ran = fleet.on("plan", "--out", str(path))
         assert ran.code == 1
@@ -294,6 +295,7 @@ def test_a_plan_expires_so_long_after_the_live_state_was_read(fleet: Fleet) -> N
 
 
 def test_a_plan_file_is_for_its_owner_alone(fleet: Fleet, tmp_path: Path) -> None:
+    fleet.make()
     path = tmp_path / "plan.json"
     ran = fleet.on("plan", "--out", str(path))
     assert path.stat().st_mode & 0o777 == 0o600

@@ -17,7 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fleetctl.report import schemas
-from tests.fleetctl.cli.runs import COMMAND, ENTRY, Fleet, Ran, process
+from tests.fleetctl.cli.runs import COMMAND, Fleet, Ran, process
 
 POLISH = "  - {idempotencyKey: fra1-a, policy: {note: zażółć, word: gęś}, offers: []}\n"
 NAMES = {"plan": "plan.v1", "drift": "drift.v1", "validate": "validation.v1", "whoami": "whoami.v1"}
@@ -45,6 +45,7 @@ class TestEncodings:
 class TestJson:
     @pytest.mark.parametrize("command", NAMES)
     def test_is_the_report_and_nothing_else(self, command: str, fleet: Fleet) -> None:
+        fleet.make()
         ran = fleet.on(command, "--format", "json")
         schema = schemas.schema(NAMES[command])
         assert list(Draft202012Validator(schema).iter_errors(json.loads(ran.out))) == []
@@ -84,6 +85,7 @@ class TestSchema:
 
 class TestPipes:
     def test_a_reader_that_went_away_is_an_error_without_words(self, fleet: Fleet) -> None:
+        fleet.make()
         code, err = into_a_broken_pipe("plan", str(fleet.directory))
         assert (code, err) == (1, "")
 
@@ -248,7 +250,7 @@ class TestTerminal:
 
 
 def test_results_are_on_stdout_and_a_file_is_never_coloured(fleet: Fleet) -> None:
-    fleet.write(ENTRY)
+    fleet.make()
     ran = fleet.on("plan")
     assert ran.out.startswith("Plan of fleet demo\n")
     assert "\x1b" not in ran.out

@@ -1,0 +1,51 @@
+"""What is told beside a result: on stderr, once, and only where somebody would be surprised without it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.fleetctl.cli.runs import ROOT, Fleet
+
+MADE = "There is no .fleet/plane.db yet: a new control plane is made there, and starts with world.yaml\n"
+
+
+class TestNewControlPlane:
+    @pytest.mark.parametrize("command", ["plan", "drift", "whoami"])
+    def test_the_command_that_makes_it_tells_so_once(self, command: str, fleet: Fleet) -> None:
+        first, second = fleet.on(command, "--format", "json"), fleet.on(command, "--format", "json")
+        assert (first.err, second.err) == (MADE, "")
+        assert json.loads(first.out)["kind"] == json.loads(second.out)["kind"]
+
+    def test_it_is_told_also_where_the_run_fails_behind_it(self, fleet: Fleet) -> None:
+        fleet.write(root=ROOT.replace("sa_fleet", "sa_nobody"))
+        ran = fleet.on("plan")
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.startswith(MADE)
+        assert (fleet.directory / ".fleet" / "plane.db").exists()
+        assert MADE not in fleet.on("plan").err
+
+    def test_validate_makes_none(self, fleet: Fleet) -> None:
+        assert fleet.on("validate").err == ""
+        assert not (fleet.directory / ".fleet").exists()
+
+
+class TestDerivedId:
+    def said(self, fleet: Fleet, key: str, *flags: str) -> tuple[int, str]:
+        ran = fleet("id", key, "--fleet", str(fleet.directory), *flags)
+        assert ran.out.startswith("pool_")
+        return ran.code, ran.err
+
+    def test_a_key_that_no_entry_of_the_fleet_may_have_is_told(self, fleet: Fleet) -> None:
+        code, err = self.said(fleet, "foo")
+        assert code == 0
+        assert err == "foo does not begin with the fleet's keyPrefix, fra1-: no entry with this key makes a pool\n"
+
+    def test_any_other_key_is_not(self, fleet: Fleet) -> None:
+        assert self.said(fleet, "fra1-new") == (0, "")
+        assert self.said(fleet, "foo", "--tenant", "acme") == (0, "")
+        assert self.said(fleet, "foo", "--caller", "sa_old") == (0, "")
+        assert self.said(fleet, "foo", "--tenant", "root", "--caller", "sa_fleet") == (0, "")
+        fleet.write(root=ROOT.replace("keyPrefix: fra1-\n", ""))
+        assert self.said(fleet, "foo") == (0, "")
