@@ -35,7 +35,7 @@ def decide(state: PoolState, command: Command, facts: Facts) -> Decision | Refus
         return hidden()
     match command:
         case UpdatePool():
-            return pools.update(state, pool, command, facts)
+            return pools.update(state, pool, command, facts, problems)
         case ArchivePool():
             return pools.archive(state, pool, command, facts)
         case OfferPool():

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from better_compute.domain.problems import INVALID_INPUT, Problem
-from better_compute.domain.words import distance
+from better_compute.domain.words import edits
 
 # Numbers of data-centre parts. A letter glued to one makes another model (L40 and L40S), a separate word a variant.
 _DATA_CENTRE = (
@@ -133,7 +133,7 @@ def nearest_family(word: str) -> str | None:
         if candidate in KNOWN_FAMILIES:
             return candidate
     reach = 1 if len(bare) < 5 else 2
-    near = ((distance(bare, known), abs(len(bare) - len(known)), known) for known in KNOWN_FAMILIES)
+    near = ((edits(bare, known, reach), abs(len(bare) - len(known)), known) for known in KNOWN_FAMILIES)
     steps, _, best = min(near)
     return best if steps <= reach else derived
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from better_compute.domain.atoms import AGENTS, ATOMS, CLASSES, DEFAULT_AGENT, DEFAULT_OWNER_QUOTA
@@ -57,10 +57,12 @@ def create(state: PoolState, command: CreatePool, facts: Facts) -> Decision | Re
     )
 
 
-def update(state: PoolState, pool: Pool, command: UpdatePool, facts: Facts) -> Decision | Refused:
-    """pools.update: a new policy, replaced whole, or a new GPU model, or both."""
+def update(
+    state: PoolState, pool: Pool, command: UpdatePool, facts: Facts, found: Sequence[Problem]
+) -> Decision | Refused:
+    """pools.update: a new policy, replaced whole, or a new GPU model, or both. `found` is what `check_update` warns."""
     changes_policy = command.policy is not None and not same_value(command.policy, pool.policy)
-    problems = check_update(command)
+    problems = [*found]
     if command.policy is not None and changes_policy:
         model = command.gpu_model or pool.gpu_model
         problems += _check_policy(command.policy, pool.sharing, pool.class_, model, facts.attestors)

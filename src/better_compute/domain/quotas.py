@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from better_compute.domain.atoms import ATOMS, SCALARS, UNLIMITED
@@ -11,8 +12,13 @@ from better_compute.domain.problems import INVALID_INPUT, Problem, did_you_mean
 from better_compute.domain.state import QuotaRow
 from better_compute.domain.words import slips
 
-RESOURCES = (*dict.fromkeys(ATOMS.values()), *SCALARS)
+_ATOMS = tuple(dict.fromkeys(ATOMS.values()))
+RESOURCES = (*_ATOMS, *SCALARS)
 """Every resource the code knows: the atoms, then the scalars of hosts."""
+
+_GUESSES = 8
+"""So many names of one quota are compared with every known one, which takes its time: whoever sends a quota of nothing
+but nonsense is not waited for. A slip of a letter or two is found for each of them."""
 
 _SCALAR = re.compile(r"[a-z][A-Za-z0-9]{0,63}")
 
@@ -20,8 +26,14 @@ _SCALAR = re.compile(r"[a-z][A-Za-z0-9]{0,63}")
 def check_quota(quota: Mapping[str, object]) -> list[Problem]:
     """Rule quota.value for every row: the resource's name and its limit."""
     problems: list[Problem] = []
+    guesses = _GUESSES
     for resource, limit in quota.items():
-        problems += _check_resource(resource)
+        problem = _check_resource(resource)
+        if problem is not None:
+            if guesses and not problem.hint and problem.severity == "error":
+                guesses -= 1
+                problem = replace(problem, hint=did_you_mean(resource, RESOURCES))
+            problems.append(problem)
         if type(limit) is not int or not 0 <= limit <= UNLIMITED:
             problems.append(
                 Problem(
@@ -42,8 +54,8 @@ def check_atoms(quota: Mapping[str, int], sharing: str) -> list[Problem]:
     problems = []
     if atom not in quota:
         problems.append(_warning("quota", f"no {atom} row: a missing row grants 0, so no GPU of this {sharing} pool"))
-    for resource, limit in quota.items():
-        if limit and resource != atom and resource in ATOMS.values():
+    for resource in _ATOMS:
+        if resource != atom and quota.get(resource):
             problems.append(
                 _warning(
                     f"quota.{resource}", f"{sharing} pools have no {resource}: this row grants nothing", f"use {atom}"
@@ -77,17 +89,17 @@ def limits(rows: Mapping[str, QuotaRow], changed: Mapping[str, QuotaRow]) -> dic
 
 
 @lru_cache(maxsize=1024)
-def _check_resource(resource: str) -> tuple[Problem, ...]:
+def _check_resource(resource: str) -> Problem | None:
     if resource in RESOURCES:
-        return ()
+        return None
     path = f"quota.{resource}"
     allowed = f"known resources: {', '.join(RESOURCES)}"
     steps = {known: edits for edits, known in slips(resource, RESOURCES)}
     if steps or not _SCALAR.fullmatch(resource):
         nearest = [f'"{known}"' for known, edits in steps.items() if edits == min(steps.values())]
-        hint = f"did you mean {' or '.join(nearest)}?" if nearest else did_you_mean(resource, RESOURCES)
-        return (Problem(INVALID_INPUT, "quota.value", f"no such resource; {allowed}", path, hint),)
-    return (_warning(path, f"a resource that no host provides; {allowed}"),)
+        hint = f"did you mean {' or '.join(nearest)}?" if nearest else ""
+        return Problem(INVALID_INPUT, "quota.value", f"no such resource; {allowed}", path, hint)
+    return _warning(path, f"a resource that no host provides; {allowed}")
 
 
 def _warning(path: str, message: str, hint: str = "") -> Problem:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from better_compute.domain.words import distance, slips
+from better_compute.domain.words import distance, edits, slips
+
+WORDS = st.text("ab2", max_size=8)
 
 
 @pytest.mark.parametrize(
@@ -13,6 +17,11 @@ from better_compute.domain.words import distance, slips
 )
 def test_a_distance_counts_single_letter_edits_either_way(left: str, right: str, edits: int) -> None:
     assert distance(left, right) == distance(right, left) == edits
+
+
+@given(WORDS, WORDS, st.integers(0, 3))
+def test_a_few_edits_are_counted_as_many_are(left: str, right: str, most: int) -> None:
+    assert edits(left, right, most) == min(distance(left, right), most + 1)
 
 
 def test_a_slip_is_at_most_two_edits_away_whatever_its_case() -> None:
