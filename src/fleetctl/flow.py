@@ -152,7 +152,7 @@ def derived_id(request: Request, key: str, tenant: str | None, caller: str | Non
 
 def _judged(session: Session) -> Plan:
     made = planning.make(session.desired, session.live)
-    found = preflight.check(made, session.live, session.client)
+    found = preflight.check(made, session.live, session.client, session.desired.places.get("caller"))
     return made.with_findings([*found, *guards.check(made, session.live, session.request.override)])
 
 

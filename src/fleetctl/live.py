@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from better_compute.domain.state import PoolState
 if TYPE_CHECKING:
     from better_compute.client import Client
 
+_MOST = 1000
 ORIGIN = "pool.origin"
 """The capability of a server whose owners see a pool's key and creator."""
 
@@ -75,6 +77,16 @@ def read(client: Client, url: str, tenant_id: str) -> Live:
         pools={state.pool.id: state for state in pools if state.pool},
         sites={s.id: Site(s.id, s.tenant_id, s.kind, s.region, s.name) for s in client.sites.list()},
     )
+
+
+def tenant_ids(client: Client) -> list[str]:
+    """Tenants there are, as far as this identity may list them: one request, for the error path alone."""
+    with suppress(ComputeError):
+        answer = client.call("tenants/list", {"limit": _MOST})
+        items = answer.get("items") if isinstance(answer, dict) else None
+        ids = [item.get("id") for item in items or () if isinstance(item, dict)] if isinstance(items, list) else []
+        return [name for name in ids if isinstance(name, str)]
+    return []
 
 
 def _key(text: str) -> bytes:

@@ -3,32 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from better_compute.domain.commands import SetQuota
+from better_compute.domain.commands import CreatePool, OfferPool, SetQuota
 from better_compute.domain.decide import decide
 from better_compute.domain.facts import Facts
-from better_compute.domain.problems import VERSION_CONFLICT, Problem, Refused, errors
+from better_compute.domain.problems import (
+    ACCESS_DENIED,
+    NOT_FOUND,
+    VERSION_CONFLICT,
+    Problem,
+    Refused,
+    did_you_mean,
+    errors,
+)
 from better_compute.domain.state import PoolState
+from fleetctl.desired import Place
 from fleetctl.desired.locate import locate
-from fleetctl.live import Live
+from fleetctl.live import Live, tenant_ids
 from fleetctl.plan import Operation, Plan
 
 if TYPE_CHECKING:
     from better_compute.client import Client
 
 
-def check(plan: Plan, live: Live, client: Client | None) -> list[Problem]:
+_MANY = 50
+"""So many names that are not there are told the nearest; each costs a look at all that are."""
+
+
+def check(plan: Plan, live: Live, client: Client | None, caller: Place | None = None) -> list[Problem]:
     """Every problem of the plan, with its source. The fold is the proof; the server is asked only where a fact was not
-    to be had here (`client` of None: nobody is asked, and what is unchecked stays so)."""
+    to be had here (`client` of None: nobody is asked, and what is unchecked stays so). `caller`: where the files name
+    it."""
     judged = fold(plan.operations, live, plan.scope.caller)
     open_questions = any(p.severity == "unchecked" for problems in judged for p in problems)
     if open_questions and client is not None:
         verdicts = client.preflight.check([o.command for o in plan.operations], plan.scope.caller)
-        judged = _answered(judged, [verdict.problems for verdict in verdicts])
+        answers = [verdict.problems for verdict in verdicts]
+        if plan.scope.caller != live.reader_id and all(any(p.code == ACCESS_DENIED for p in each) for each in answers):
+            return [_powerless(plan, live, caller)]
+        judged = _answered(judged, answers)
     judged = _without_echoes(plan.operations, judged)
-    return [_placed(p, o) for o, problems in zip(plan.operations, judged, strict=True) for p in problems]
+    names = _Names(live, client)
+    return [
+        names.hinted(_placed(p, o), o) for o, problems in zip(plan.operations, judged, strict=True) for p in problems
+    ]
 
 
 def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[Problem]]:
@@ -48,6 +68,14 @@ def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[
             model.apply(decision.delta)
             judged.append(list(decision.warnings))
     return judged
+
+
+def _powerless(plan: Plan, live: Live, caller: Place | None) -> Problem:
+    """That the files' caller may do nothing of the plan: the wrong name, more often than the wrong rights."""
+    name, source = plan.scope.caller, caller.source() if caller else None
+    message = f"{name} may do nothing of this plan as {live.tenant_id}, or is no identity there"
+    hint = did_you_mean(name, [live.reader_id])
+    return Problem(ACCESS_DENIED, "server.rights", message, "caller", hint, source=source)
 
 
 def _answered(judged: list[list[Problem]], answers: Iterable[Sequence[Problem]]) -> list[list[Problem]]:
@@ -71,6 +99,48 @@ def _without_echoes(operations: Sequence[Operation], judged: list[list[Problem]]
         [p for p in found if p.rule != "pool.owner" or o.pool_id not in unborn]
         for o, found in zip(operations, judged, strict=True)
     ]
+
+
+@dataclass(slots=True)
+class _Names:
+    """What there is at the control plane, for who asks for what is not there. What is live is known; the tenants are
+    listed once, when the first of them is missed."""
+
+    live: Live
+    client: Client | None
+    tenants: frozenset[str] | None = None
+    hints: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def hinted(self, problem: Problem, operation: Operation) -> Problem:
+        """The problem with the nearest name that is there."""
+        command, rule = operation.command, problem.rule
+        if problem.code != NOT_FOUND or problem.hint:
+            return problem
+        match command:
+            case CreatePool(site_id=name) if rule == "pool.site":
+                return replace(problem, hint=self._near(rule, name))
+            case CreatePool(provider_account_id=str(name)) if rule == "pool.provider":
+                return replace(problem, hint=self._near(rule, name))
+            case OfferPool(to_tenant_id=name) if rule == "offer.tenant":
+                return replace(problem, hint=self._near(rule, name))
+        return problem
+
+    def _near(self, rule: str, name: str) -> str:
+        asked = (rule, name)
+        if asked not in self.hints:
+            self.hints[asked] = did_you_mean(name, self._known(rule)) if len(self.hints) < _MANY else ""
+        return self.hints[asked]
+
+    def _known(self, rule: str) -> Iterable[str]:
+        if rule == "pool.site":
+            return [site.id for site in self.live.sites.values() if site.tenant_id == self.live.tenant_id]
+        if rule == "pool.provider":
+            pools = (state.pool for state in self.live.pools.values())
+            return {pool.provider_account_id for pool in pools if pool and pool.provider_account_id}
+        if self.tenants is None:
+            offered = {tenant_id for state in self.live.pools.values() for tenant_id in state.offers}
+            self.tenants = frozenset(offered.union(tenant_ids(self.client) if self.client else ()))
+        return self.tenants - {self.live.tenant_id}
 
 
 def _placed(problem: Problem, operation: Operation) -> Problem:

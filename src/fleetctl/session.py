@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from better_compute.domain.ids import KEY_SAYS, is_key
-from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
+from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, did_you_mean
 from fleetctl import live as reading
 from fleetctl import machine, report, target
 from fleetctl.desired import Desired, worlds
@@ -98,7 +98,8 @@ def opened(request: Request) -> Iterator[Session]:
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
     with connected(wished, chosen, request) as connection:
         url = target.shown(chosen.server, request.base)
-        live = reading.read(connection.client, url, wished.tenant_id)
+        with _at("tenantId", "server.rights", wished, lambda: _nearest_tenant(wished.tenant_id, connection.client)):
+            live = reading.read(connection.client, url, wished.tenant_id)
         # What was imported and read lives to the end: no collection looks through it again.
         gc.freeze()
         gc.enable()
@@ -119,17 +120,39 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
             raise FilesError(problems)
         if not os.path.exists(server.database):
             request.tell(target.made(server, request.base))
-    connection = bootstrap.connect(
-        server
-        if isinstance(server, str)
-        else bootstrap.Embedded(server.database, Path(server.world) if server.world else None),
-        tenant_id=wished.tenant_id,
-        token=chosen.token,
-        caller=wished.caller,
-        timeout=request.timeout,
-    )
+    with _at("caller", "world.identity", wished):
+        connection = bootstrap.connect(
+            server
+            if isinstance(server, str)
+            else bootstrap.Embedded(server.database, Path(server.world) if server.world else None),
+            tenant_id=wished.tenant_id,
+            token=chosen.token,
+            caller=wished.caller,
+            timeout=request.timeout,
+        )
     with connection:
         yield connection
+
+
+@contextmanager
+def _at(field: str, rule: str, wished: Desired, nearest: Callable[[], str] | None = None) -> Iterator[None]:
+    """What the control plane refuses by `rule` is wrong with a root field: told where it stands in the files."""
+    try:
+        yield
+    except ComputeError as error:
+        first, place = error.problems[0], wished.places.get(field)
+        if first.rule != rule:
+            raise
+        hint = nearest() if nearest is not None else first.hint
+        raise ComputeError(replace(first, path=field, hint=hint, source=place.source() if place else None)) from error
+
+
+def _nearest_tenant(tenant_id: str, client: Client) -> str:
+    """The tenant that a slip means: the identity's own, or one that it may list."""
+    with suppress(ComputeError):
+        own = client.identities.whoami().tenant_id
+        return did_you_mean(tenant_id, [own]) or did_you_mean(tenant_id, reading.tenant_ids(client))
+    return ""
 
 
 def caller_of(wished: Desired) -> str:

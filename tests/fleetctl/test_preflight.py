@@ -86,6 +86,49 @@ def test_what_the_server_alone_knows_is_found_before_anything_is_written(
     assert errors[0].source.line > 8
 
 
+@pytest.mark.parametrize(
+    ("pool", "near", "asked"),
+    [
+        (entry("a", [], siteId="site_fr1"), "site_fra1", {}),
+        (entry("a", {"acmee": 8}), "acme", {"preflight/check": 1, "tenants/list": 1}),
+        (entry("a", {"acmee": 8, "globx": 8, "gacme": 1}), "globex", {"preflight/check": 1, "tenants/list": 1}),
+        (
+            entry("a", [], **{"class": "provider"}, agent="none", providerAccountId="pa_nort"),
+            "pa_north",
+            {"preflight/check": 1},
+        ),
+    ],
+)
+def test_a_slip_in_a_name_is_met_with_the_nearest_that_is_there(
+    home: Home, pool: dict[str, Any], near: str, asked: dict[str, int]
+) -> None:
+    there = entry("there", [], **{"class": "provider"}, agent="none", providerAccountId="pa_north")
+    home.wish(there)
+    home.apply()
+    home.wish(there, pool)
+    problems, calls = check(home)
+    assert f'did you mean "{near}"?' in {p.hint for p in problems}
+    assert (all(p.hint for p in problems), calls) == (True, asked)
+
+
+def test_a_name_that_is_near_nothing_has_no_hint_and_its_own_tenant_is_none(home: Home) -> None:
+    home.wish(entry("a", {"roots": 8, "zzz": 8}))
+    assert [p.hint for p in check(home)[0]] == ["", ""]
+
+
+def test_who_may_not_list_tenants_knows_those_that_hold_offers(home: Home) -> None:
+    home.wish(entry("a", {"globex": 8}, siteId="site_acme"), tenantId="acme", caller="sa_acme")
+    home.apply()
+    home.wish(
+        entry("a", {"globex": 8, "globx": 8, "inittech": 8}, siteId="site_acme"), tenantId="acme", caller="sa_acme"
+    )
+    hints = {p["path"]: p["hint"] for p in home.plan(code=3).report["findings"]}
+    assert hints == {
+        "pools[a].offers[globx].toTenantId": 'did you mean "globex"?',
+        "pools[a].offers[inittech].toTenantId": "",
+    }
+
+
 def test_a_tenant_that_does_not_work_is_found(home: Home) -> None:
     home.sql("UPDATE tenants SET status = 'inactive' WHERE id = 'acme'")
     home.wish(entry("a", {"acme": 8}))

@@ -12,7 +12,7 @@ from better_compute.api.handle import handler
 from better_compute.bootstrap.machines import join_all, join_created
 from better_compute.bootstrap.runtime import Runtime
 from better_compute.domain.ids import KEY_SAYS, is_key
-from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem
+from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem, did_you_mean
 from better_compute.iam import OwnTenant, Tokens, Trusted
 from better_compute.service.actions import ROOT
 from better_compute.service.core import Service
@@ -48,9 +48,11 @@ class ControlPlane:
         line = f"- {{id: {identity_id}, tenantId: {tenant_id}, kind: service}}"
         file = world or "FILE"
         where = str(world) if world else "a world file"
-        hint = (
+        near = did_you_mean(identity_id, self.store.view(lambda tx: _identities(tx, tenant_id)))
+        to_add = (
             f"write `{line}` under `identities` in {where}, and run `better-compute world {file} --database {database}`"
         )
+        hint = f"{near} If not, {to_add}" if near else to_add
         message = f"the embedded control plane knows no identity {identity_id}"
         raise ComputeError(Problem(UNAUTHENTICATED, "world.identity", message, "caller", hint))
 
@@ -104,6 +106,11 @@ def _ready(store: Store, runtime: Runtime, world: Path | None) -> ControlPlane:
     service = Service(store=store, authorizer=OwnTenant(), clock=runtime.clock, entropy=runtime.entropy)
     join_all(service)
     return ControlPlane(store, replace(service, created=partial(join_created, service)), new)
+
+
+def _identities(tx: Tx, tenant_id: str) -> list[str]:
+    """The ids of a tenant's identities, the first thousand: for the one that a slip means."""
+    return [identity.id for identity in tx.identities(tenant_id, 1000, None)]
 
 
 def _is_new(tx: Tx) -> bool:
