@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +17,23 @@ from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import Desired, Place, PoolEntry
 from fleetctl.desired.roots import Roots
 from fleetctl.desired.shape import DEFAULT_FLEET, REQUIRED
-from fleetctl.files import Document, FilesError, collector_paused, read_fleet
+from fleetctl.files import Document, FilesError, beside, collector_paused, read_fleet
 
 
-def load(path: Path, *, caller: str | None = None) -> Desired:
-    """Read the fleet at `path`, a directory or one file.
+def load(path: Path, *, caller: str | None = None, tell: Callable[[str], None] | None = None) -> Desired:
+    """Read the fleet at `path`, a directory or one file; `tell` takes what people should know of what is not read.
 
     `caller` stands in where the files name none. Without either the ids derive from an empty caller: they tell entries
     apart and must not be shown. Raises FilesError with every problem of the files, in the order of files and lines.
     Rules of the domain are judged by `check`.
     """
     with collector_paused():
-        return assemble(read_fleet(path), path if path.is_dir() else path.parent, caller=caller)
+        documents = read_fleet(path)
+        if path.is_dir():
+            return assemble(documents, path, caller=caller)
+        if tell is not None and (other := beside(path, documents)):
+            tell(f"Only {path.name} is read, and {other} is of its fleet too: name the directory to read both")
+        return assemble(documents, path.parent, caller=caller)
 
 
 def assemble(documents: Sequence[Document], directory: Path, *, caller: str | None = None) -> Desired:

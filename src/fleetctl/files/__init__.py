@@ -1,11 +1,12 @@
 """Fleet files: from a path to parsed documents that know file, line and column of each value.
 
 YAML and the file system are known here; what a fleet means is not. `read_fleet` reads a path, `read_text` the bytes
-of one file; both raise `FilesError` with every problem found.
+of one file; both raise `FilesError` with every problem found. `beside` finds what one file alone leaves out.
 """
 
+from fleetctl.files.beside import beside
 from fleetctl.files.document import Document, FilesError, Lines, Map, Seq
 from fleetctl.files.fleet import collector_paused, read_fleet
 from fleetctl.files.reader import read_text
 
-__all__ = ["Document", "FilesError", "Lines", "Map", "Seq", "collector_paused", "read_fleet", "read_text"]
+__all__ = ["Document", "FilesError", "Lines", "Map", "Seq", "beside", "collector_paused", "read_fleet", "read_text"]

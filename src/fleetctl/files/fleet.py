@@ -15,7 +15,8 @@ from fleetctl.files.scalars import Scalars
 from fleetctl.files.unread import Unread
 from fleetctl.files.walk import Found, Listing, file_problem, inside, list_files, read_bytes, shown_name
 
-_FIRST = ("fleet.yaml", "fleet.yml")
+FIRST = ("fleet.yaml", "fleet.yml")
+"""The names of the file that usually holds the root fields."""
 
 
 @contextmanager
@@ -49,7 +50,7 @@ def read_fleet(path: Path) -> list[Document]:
 def _directory(name: str) -> list[Document]:
     listing = list_files(name)
     reader = _Reader()
-    first = [listing.files[file] for file in _FIRST if file in listing.files]
+    first = [listing.files[file] for file in FIRST if file in listing.files]
     reader.read(first)
     unread = Unread(listing.root, reader.documents())
     reader.read(found for found in _ordered(listing) if found not in unread)

@@ -13,7 +13,7 @@ from fleetctl.files.text import MAX_BYTES, too_large
 
 _SUFFIXES = (".yaml", ".yml")
 _TESTS = ".fleet-test.yaml"
-_EXPECTED = "expected"
+EXPECTED = "expected"
 # No link in place of the file that was checked, no wait for a writer of a pipe.
 _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -83,16 +83,16 @@ def _walk(listing: Listing, directory: str, prefix: str) -> Iterator[tuple[str, 
             if entry.is_symlink():
                 yield file, entry.path
             elif entry.is_dir(follow_symlinks=False):
-                if entry.name != _EXPECTED and _printable(listing, file):
+                if entry.name != EXPECTED and _printable(listing, file):
                     pending.append((entry.path, f"{file}/"))
-            elif _wanted(entry.name) and _printable(listing, file):
+            elif is_wanted(entry.name) and _printable(listing, file):
                 listing.add(Found(file, entry.path), regular=entry.is_file(follow_symlinks=False))
 
 
 def _follow(listing: Listing, file: str, path: str) -> Iterator[tuple[str, str]]:
     """Add what a link leads to; of a target outside the fleet nothing but the link's own name is told."""
     name = file.rpartition("/")[2]
-    wanted = _wanted(name)
+    wanted = is_wanted(name)
     try:
         real = os.path.realpath(path, strict=True)
         folder = os.path.isdir(real)
@@ -100,7 +100,7 @@ def _follow(listing: Listing, file: str, path: str) -> Iterator[tuple[str, str]]
         if wanted and _printable(listing, file):
             listing.refuse(file, "files.link", "the link leads nowhere", "remove it, or restore what it leads to")
         return
-    if not (wanted or folder) or (folder and name == _EXPECTED) or not _printable(listing, file):
+    if not (wanted or folder) or (folder and name == EXPECTED) or not _printable(listing, file):
         return
     if real != listing.root and not inside(real, listing.root):
         listing.refuse(file, "files.link", "the link leads out of the fleet's directory", "move its target into it")
@@ -115,7 +115,8 @@ def inside(real: str, directory: str) -> bool:
     return real.startswith(directory.rstrip(os.sep) + os.sep)
 
 
-def _wanted(name: str) -> bool:
+def is_wanted(name: str) -> bool:
+    """Whether a fleet reads files of this name."""
     return name.endswith(_SUFFIXES) and not name.endswith(_TESTS)
 
 

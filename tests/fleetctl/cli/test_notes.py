@@ -49,3 +49,28 @@ class TestDerivedId:
         assert self.said(fleet, "foo", "--tenant", "root", "--caller", "sa_fleet") == (0, "")
         fleet.write(root=ROOT.replace("keyPrefix: fra1-\n", ""))
         assert self.said(fleet, "foo") == (0, "")
+
+
+class TestOneFile:
+    MORE = "offers: [{pool: fra1-a, toTenantId: globex, quota: {gpu: 8}}]\n"
+    SAID = "Only fleet.yaml is read, and more.yaml is of its fleet too: name the directory to read both\n"
+
+    @pytest.mark.parametrize("command", ["plan", "drift"])
+    def test_what_the_directory_holds_besides_is_told(self, command: str, fleet: Fleet) -> None:
+        """Without the other file the plan would withdraw what that offers."""
+        fleet.make()
+        (fleet.directory / "more.yaml").write_text(self.MORE)
+        ran = fleet(command, str(fleet.directory / "fleet.yaml"), "--format", "json")
+        assert (ran.err, json.loads(ran.out)["kind"]) == (self.SAID, command)
+        assert fleet.on(command).err == ""
+
+    def test_it_is_told_also_where_the_file_alone_is_no_fleet(self, fleet: Fleet) -> None:
+        fleet.write("", ROOT.replace("pools:\n", ""))
+        (fleet.directory / "more.yaml").write_text("pools: []\n")
+        ran = fleet("plan", str(fleet.directory / "fleet.yaml"))
+        assert ran.err.startswith(self.SAID)
+        assert "the fleet has no pool" in ran.err
+
+    def test_a_file_that_is_the_whole_fleet_needs_no_words(self, fleet: Fleet) -> None:
+        fleet.make()
+        assert fleet("plan", str(fleet.directory / "fleet.yaml")).err == ""
