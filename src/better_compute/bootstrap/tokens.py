@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import re
 import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from better_compute.bootstrap.plane import ControlPlane
 from better_compute.domain.ids import is_key
-from better_compute.domain.problems import CONFLICT, INVALID_INPUT, NOT_FOUND, ComputeError, Problem, did_you_mean
+from better_compute.domain.problems import (
+    CONFLICT,
+    INVALID_INPUT,
+    NOT_FOUND,
+    UNAVAILABLE,
+    ComputeError,
+    Problem,
+    did_you_mean,
+)
 from better_compute.service import tokens
 from better_compute.service.actions import ROOT
 from better_compute.service.identities import issue
@@ -22,29 +34,29 @@ _TOKEN = re.compile(rb"%b_[0-9a-f]{64}" % tokens.ACCESS.encode())
 
 
 def first_token(plane: ControlPlane, file: Path) -> bool:
-    """Make root's first token and write it to `file`, mode 0600; False when all of that is so already.
+    """Make root's first token and write it to `file`, as `token_in_file` does. Raises ComputeError also when the first
+    token is in another file."""
+
+    def work(tx: Tx) -> None:
+        if tx.credentials(ADMIN, 1, None):
+            message = f"{ADMIN} has a token already, and {file} does not hold it"
+            raise ComputeError(Problem(CONFLICT, "bootstrap.token", message, hint=_another(ADMIN)))
+
+    def add(tx: Tx) -> None:
+        if tx.identity(ADMIN) is None:
+            tx.add_identity(Identity(id=ADMIN, tenant_id=ROOT, kind="user", created_at=plane.service.clock()))
+
+    return _token_in_file(plane, ADMIN, file, work, add)
+
+
+def token_in_file(plane: ControlPlane, identity_id: str, file: Path) -> bool:
+    """Make a token of an identity and write it to `file`, mode 0600; False when the file holds one of its already.
 
     The file is written first: after a crash in between the same call makes the token in it count. Raises ComputeError
-    for a file that holds anything else, or that others can read, and when the first token is in another file.
+    for a file that holds anything else, or that others can read, and when there is no such identity; then a file that
+    this call wrote is gone again.
     """
-    token = _held(file)
-    if token is None:
-        plane.store.view(lambda tx: _check_none(tx, file))
-        token = tokens.mint(tokens.ACCESS, plane.service.entropy)
-        _write(file, token)
-    credential, now = _credential(plane, token), plane.service.clock()
-
-    def work(tx: Tx) -> bool:
-        there = tx.credential_by_hash(credential.token_hash)
-        if there is not None and there.identity_id == ADMIN and there.revoked_at is None:
-            return False
-        _check_none(tx, file)
-        if tx.identity(ADMIN) is None:
-            tx.add_identity(Identity(id=ADMIN, tenant_id=ROOT, kind="user", created_at=now))
-        tx.put_credential(credential)
-        return True
-
-    return plane.store.transact(work)
+    return _token_in_file(plane, identity_id, file, lambda tx: _check_identity(tx, identity_id), lambda _: None)
 
 
 def new_token(plane: ControlPlane, identity_id: str) -> str:
@@ -52,61 +64,126 @@ def new_token(plane: ControlPlane, identity_id: str) -> str:
     credential, token = issue(plane.service, identity_id, None)
 
     def work(tx: Tx) -> None:
-        if not is_key(identity_id) or tx.identity(identity_id) is None:
-            known = [identity.id for identity in tx.identities(None, 1000, None)]
-            hint = did_you_mean(identity_id, known) or "`better-compute world FILE` adds identities"
-            raise ComputeError(Problem(NOT_FOUND, "identity.owner", f"no identity {identity_id}", hint=hint))
+        _check_identity(tx, identity_id)
         tx.put_credential(credential)
 
     plane.store.transact(work)
     return token
 
 
-def _credential(plane: ControlPlane, token: str) -> Credential:
+def _token_in_file(
+    plane: ControlPlane, identity_id: str, file: Path, check: Callable[[Tx], None], prepare: Callable[[Tx], None]
+) -> bool:
+    """`check` raises when there may be no new token, `prepare` runs before one is stored."""
+    token, written = _held(file), False
+    if token is None:
+        try:
+            plane.store.view(check)
+        except ComputeError:
+            token = _held(file)  # which another process may have written meanwhile
+            if token is None:
+                raise
+        else:
+            token, written = _filled(file, tokens.mint(tokens.ACCESS, plane.service.entropy))
+    credential = _credential(plane, identity_id, token)
+
+    def work(tx: Tx) -> bool:
+        there = tx.credential_by_hash(credential.token_hash)
+        if there is not None and there.identity_id == identity_id and there.revoked_at is None:
+            return False
+        check(tx)
+        if there is not None:
+            message = f"the token in {file} was revoked, or is of another identity"
+            raise ComputeError(Problem(CONFLICT, "bootstrap.token", message, hint=_another(identity_id)))
+        prepare(tx)
+        tx.put_credential(credential)
+        return True
+
+    try:
+        return plane.store.transact(work)
+    except ComputeError as error:
+        # Another process was first, and this token will never count. One that may count by now is kept.
+        if written and error.code != UNAVAILABLE and _held(file) == token:
+            file.unlink()
+        raise
+
+
+def _credential(plane: ControlPlane, identity_id: str, token: str) -> Credential:
     return Credential(
         id=plane.service.new_id("cred"),
-        identity_id=ADMIN,
+        identity_id=identity_id,
         token_hash=tokens.digest(token),
         created_at=plane.service.clock(),
     )
 
 
-def _check_none(tx: Tx, file: Path) -> None:
-    """Raises ComputeError when root's first token was made before, and is not the one in the file."""
-    if tx.credentials(ADMIN, 1, None):
-        message = f"{ADMIN} has a token already, and {file} does not hold it"
-        hint = f"`better-compute token {ADMIN}` makes another one"
-        raise ComputeError(Problem(CONFLICT, "bootstrap.token", message, hint=hint))
+def _another(identity_id: str) -> str:
+    return f"`better-compute token {identity_id}` makes another one"
+
+
+def _check_identity(tx: Tx, identity_id: str) -> None:
+    if not is_key(identity_id) or tx.identity(identity_id) is None:
+        known = [identity.id for identity in tx.identities(None, 1000, None)]
+        hint = did_you_mean(identity_id, known) or "`better-compute world FILE` adds identities"
+        raise ComputeError(Problem(NOT_FOUND, "identity.owner", f"no identity {identity_id}", hint=hint))
 
 
 def _held(file: Path) -> str | None:
-    """The token in the file; None without a file. Raises ComputeError for a file that is not such a one."""
+    """The token in the file; None without a file, or with an empty one: what a crash left before it was written.
+    Raises ComputeError for a file that is not such a one."""
     try:
-        # Opening a pipe would wait for its other end.
-        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with _locked(file, os.O_RDONLY, fcntl.LOCK_SH) as opened:
+            return _read(opened, file)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _refused(f"{file} cannot be read: {error.strerror}") from error
-    with os.fdopen(opened, "rb") as stream:
+
+
+def _filled(file: Path, token: str) -> tuple[str, bool]:
+    """The token that the file holds now, and whether it is the given one: of several processes the first writes."""
+    try:
+        with _locked(file, os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX) as opened:
+            held = _read(opened, file)
+            if held is None:
+                _write(opened, f"{token}\n".encode())
+            return held or token, held is None
+    except OSError as error:
+        raise _refused(f"{file} cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def _locked(file: Path, flags: int, lock: int) -> Iterator[int]:
+    """The file, open and locked: whoever reads it does not see it half written, and one at a time writes it."""
+    # Opening a pipe would wait for its other end.
+    opened = os.open(file, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    try:
         state = os.fstat(opened)
         if not stat.S_ISREG(state.st_mode) or state.st_mode & 0o077 or state.st_uid != os.geteuid():
             raise _refused(f"{file} is not a file that you alone can read")
-        held = _TOKEN.fullmatch(stream.read(1024).strip())
-    if held is None:
+        fcntl.flock(opened, lock)
+        yield opened
+    finally:
+        os.close(opened)
+
+
+def _read(opened: int, file: Path) -> str | None:
+    data = os.read(opened, 1024)
+    held = _TOKEN.fullmatch(data.strip())
+    if data and held is None:
         raise _refused(f"{file} is there and holds no token; it is not overwritten")
-    return held[0].decode("ascii")
+    return held and held[0].decode("ascii")
 
 
-def _write(file: Path, token: str) -> None:
+def _write(opened: int, data: bytes) -> None:
+    """All of it or nothing."""
     try:
-        opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(opened, "w") as stream:
-            stream.write(f"{token}\n")
-            stream.flush()
-            os.fsync(opened)
-    except OSError as error:
-        raise _refused(f"{file} cannot be written: {error.strerror}") from error
+        if os.write(opened, data) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(opened)
+    except OSError:
+        os.ftruncate(opened, 0)
+        raise
 
 
 def _refused(message: str) -> ComputeError:

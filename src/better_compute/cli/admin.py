@@ -8,6 +8,7 @@ import click
 
 from better_compute.bootstrap.runtime import SYSTEM
 from better_compute.cli.target import DATABASE
+from better_compute.cli.text import printable
 
 database_option = click.option(
     "--database",
@@ -37,19 +38,27 @@ def bootstrap(database: str, world: Path | None, token_file: Path) -> None:
         if world is not None:
             plane.add_world(world)
         made = first_token(plane, token_file)
-    click.echo(f"{token_file} holds {ADMIN}'s token{'' if made else ', as before'}", err=True)
+    _say_made(token_file, ADMIN, made)
 
 
-@click.command(epilog="Example: better-compute token sa_fleet --database sqlite:///compute.db > fleet.token")
+@click.command(epilog="Example: better-compute token sa_fleet --database sqlite:///compute.db --token-file fleet.token")
 @click.argument("identity")
 @database_option
-def token(identity: str, database: str) -> None:
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where the token is written, with mode 0600, in place of stdout. A file that holds one stays as it is.",
+)
+def token(identity: str, database: str, token_file: Path | None) -> None:
     """Make a token for an identity, and print it. It is shown this once."""
     from better_compute.bootstrap.plane import opened
-    from better_compute.bootstrap.tokens import new_token
+    from better_compute.bootstrap.tokens import new_token, token_in_file
 
     with opened(database, SYSTEM, create=False) as plane:
-        click.echo(new_token(plane, identity))
+        if token_file is None:
+            click.echo(new_token(plane, identity))
+        else:
+            _say_made(token_file, identity, token_in_file(plane, identity, token_file))
 
 
 @click.command(epilog="Example: better-compute world world.yaml --database sqlite:///compute.db")
@@ -76,3 +85,7 @@ def migrate(database: str) -> None:
 
     with opened(database, SYSTEM):
         click.echo(f"the schema is {NEWEST}", err=True)
+
+
+def _say_made(file: Path, identity: str, made: bool) -> None:
+    click.echo(printable(f"{file} holds {identity}'s token{'' if made else ', as before'}"), err=True)

@@ -2,18 +2,28 @@
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from better_compute.bootstrap import tokens
-from better_compute.bootstrap.plane import ControlPlane
-from better_compute.bootstrap.tokens import ADMIN, first_token, new_token
-from better_compute.domain.problems import ComputeError
+from better_compute.bootstrap import SYSTEM, tokens
+from better_compute.bootstrap.plane import ControlPlane, opened
+from better_compute.bootstrap.tokens import ADMIN, first_token, new_token, token_in_file
+from better_compute.domain.problems import ComputeError, Problem
 from better_compute.iam import Tokens
+from better_compute.service.ports import Credential, Tx
 
 Write = Callable[..., Path]
+
+PEOPLE = """\
+tenants: [{id: acme}]
+identities: [{id: sa_acme, tenantId: acme}, {id: sa_fleet, tenantId: root}]
+"""
 
 
 def who(plane: ControlPlane, token: str) -> tuple[str, str]:
@@ -62,7 +72,7 @@ def test_after_a_crash_the_token_that_was_written_comes_to_count(
 
 @pytest.mark.parametrize(
     "held",
-    [b"", b"my notes\n", b"\xb5\xff", b"bc_" + "é".encode() * 64, b"bc_" + b"x" * 64, b"bc_" + b"0" * 63],
+    [b"\n", b"my notes\n", b"\xb5\xff", b"bc_" + "é".encode() * 64, b"bc_" + b"x" * 64, b"bc_" + b"0" * 63],
     ids=ascii,
 )
 def test_a_file_that_holds_anything_else_is_not_overwritten(plane: ControlPlane, file: Path, held: bytes) -> None:
@@ -72,6 +82,97 @@ def test_a_file_that_holds_anything_else_is_not_overwritten(plane: ControlPlane,
         first_token(plane, file)
     assert file.read_bytes() == held
     assert credentials(plane) == 0
+
+
+def test_an_empty_file_is_what_a_crash_left_and_is_written(plane: ControlPlane, file: Path) -> None:
+    file.touch(0o600)
+    assert first_token(plane, file) is True
+    assert who(plane, file.read_text().strip()) == (ADMIN, "root")
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
+
+
+def test_a_disk_that_is_full_leaves_no_half_of_a_token(
+    plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", lambda opened, data: write(opened, data[:20]))
+        with pytest.raises(ComputeError, match="cannot be written: No space left on device"):
+            first_token(plane, file)
+    assert file.read_bytes() == b""
+    assert credentials(plane) == 0
+    assert first_token(plane, file) is True
+
+
+def test_who_comes_second_with_another_file_leaves_none(
+    plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, make = file.with_name("other.token"), tokens._credential
+
+    def second(*arguments: Any) -> Credential:
+        # The other bootstrap comes between the writing of this one's file and its transaction.
+        monkeypatch.setattr(tokens, "_credential", make)
+        assert first_token(plane, other) is True
+        return make(*arguments)
+
+    monkeypatch.setattr(tokens, "_credential", second)
+    with pytest.raises(ComputeError, match="root-admin has a token already"):
+        first_token(plane, file)
+    assert not file.exists()
+    assert who(plane, other.read_text().strip()) == (ADMIN, "root")
+    assert credentials(plane) == 1
+
+
+def test_who_comes_second_with_the_same_file_finds_its_token(
+    plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = tokens._held
+
+    def look_before_the_other(path: Path) -> str | None:
+        found = look(path)
+        monkeypatch.setattr(tokens, "_held", look)
+        assert first_token(plane, file) is True
+        return found
+
+    monkeypatch.setattr(tokens, "_held", look_before_the_other)
+    assert first_token(plane, file) is False
+    assert credentials(plane) == 1
+
+
+def test_a_file_whose_token_may_count_by_now_is_kept(
+    plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transact = plane.store.transact
+
+    def lost(work: Any) -> bool:
+        transact(work)
+        raise ComputeError(Problem("UNAVAILABLE", "storage", "the connection was lost"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(plane.store), "transact", lambda _, work: lost(work))
+        with pytest.raises(ComputeError, match="the connection was lost"):
+            first_token(plane, file)
+    assert first_token(plane, file) is False
+    assert who(plane, file.read_text().strip()) == (ADMIN, "root")
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["one file", "a file each"])
+def test_of_processes_that_bootstrap_one_new_database_at_once_each_file_left_counts(tmp_path: Path, same: bool) -> None:
+    database = str(tmp_path / "new.db")
+    files = [tmp_path / ("root.token" if same else f"{n}.token") for n in range(4)]
+    program = str(Path(sys.executable).with_name("better-compute"))
+    racing = [
+        subprocess.Popen(
+            [program, "bootstrap", "--database", database, "--token-file", str(file)], stderr=subprocess.PIPE, text=True
+        )
+        for file in files
+    ]
+    said = [process.communicate(timeout=60)[1] for process in racing]
+    assert [process.returncode for process in racing].count(0) == (4 if same else 1), said
+    [left] = {file for file in files if file.exists()}
+    with opened(database, SYSTEM, create=False) as plane:
+        assert who(plane, left.read_text().strip()) == (ADMIN, "root")
+        assert credentials(plane) == 1
 
 
 def test_a_pipe_is_no_place_for_a_token_and_nobody_waits_for_it(plane: ControlPlane, file: Path) -> None:
@@ -107,14 +208,52 @@ def test_there_is_only_one_first_token(plane: ControlPlane, file: Path) -> None:
 
 
 def test_an_identity_may_have_many_tokens(plane: ControlPlane, write: Write) -> None:
-    plane.add_world(write(base="tenants: [{id: acme}]\nidentities: [{id: sa_acme, tenantId: acme}]\n"))
+    plane.add_world(write(base=PEOPLE))
     one, two = new_token(plane, "sa_acme"), new_token(plane, "sa_acme")
     assert one != two
     assert who(plane, one) == who(plane, two) == ("sa_acme", "acme")
 
 
+def test_a_token_of_an_identity_in_a_file_is_made_once(plane: ControlPlane, write: Write, file: Path) -> None:
+    plane.add_world(write(base=PEOPLE))
+    assert token_in_file(plane, "sa_acme", file) is True
+    held = file.read_text()
+    assert who(plane, held.strip()) == ("sa_acme", "acme")
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
+    assert token_in_file(plane, "sa_acme", file) is False
+    assert file.read_text() == held
+
+
+def test_a_file_that_holds_a_token_of_another_or_a_revoked_one_is_refused(
+    plane: ControlPlane, write: Write, file: Path
+) -> None:
+    plane.add_world(write(base=PEOPLE))
+    token_in_file(plane, "sa_acme", file)
+    held = file.read_text()
+    with pytest.raises(ComputeError, match="revoked, or is of another identity"):
+        token_in_file(plane, "sa_fleet", file)
+    with pytest.raises(ComputeError, match="revoked, or is of another identity"):
+        first_token(plane, file)
+
+    def revoke(tx: Tx) -> None:
+        [credential] = tx.credentials("sa_acme", 10, None)
+        tx.put_credential(replace(credential, revoked_at=1))
+
+    plane.store.transact(revoke)
+    with pytest.raises(ComputeError, match="revoked, or is of another identity"):
+        token_in_file(plane, "sa_acme", file)
+    assert file.read_text() == held
+    assert credentials(plane) == 0
+
+
+def test_an_identity_that_is_not_there_gets_no_file(plane: ControlPlane, file: Path) -> None:
+    with pytest.raises(ComputeError, match="no identity sa_nobody"):
+        token_in_file(plane, "sa_nobody", file)
+    assert not file.exists()
+
+
 def test_an_identity_that_is_not_there_gets_none(plane: ControlPlane, write: Write) -> None:
-    plane.add_world(write(base="tenants: [{id: acme}]\nidentities: [{id: sa_acme, tenantId: acme}]\n"))
+    plane.add_world(write(base=PEOPLE))
     with pytest.raises(ComputeError) as caught:
         new_token(plane, "sa_acne")
     assert caught.value.problems[0].hint == 'did you mean "sa_acme"?'

@@ -33,6 +33,17 @@ def test_a_token_is_all_that_is_on_stdout(cli: Run, database: str) -> None:
     assert done.out.count("\n") == 1
 
 
+def test_a_token_may_go_to_a_file_and_is_in_no_output(cli: Run, database: str, tmp_path: Path) -> None:
+    file = tmp_path / "fleet.token"
+    flags = ("token", "sa_fleet", "--database", database, "--token-file", str(file))
+    first, again = cli(*flags), cli(*flags)
+    assert (first.code, first.out, first.err) == (0, "", f"{file} holds sa_fleet's token\n")
+    assert (again.code, again.out, again.err) == (0, "", f"{file} holds sa_fleet's token, as before\n")
+    assert file.stat().st_mode & 0o777 == 0o600
+    listed = ("credentials", "list", "--identity-id", "sa_fleet", "--tenant", "root", "--format", "json")
+    assert cli(*listed, "--database", database, "--as", "sa_fleet").out.count('"id"') == 1
+
+
 def test_a_token_for_nobody_is_refused_and_makes_no_database(cli: Run, database: str, tmp_path: Path) -> None:
     done = cli("token", "sa_flet", "--database", database)
     assert (done.code, done.err) == (1, 'NOT_FOUND: no identity sa_flet\nHint: did you mean "sa_fleet"?\n')
