@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from shlex import quote
 
 import click
 
 from better_compute.bootstrap.runtime import SYSTEM
 from better_compute.cli.target import DATABASE
+from better_compute.cli.text import printable
 
 ADDRESS = "127.0.0.1:8080"
-FILE = "sqlite:///better-compute.db"
+SQLITE = "sqlite:"
+FILE = f"{SQLITE}///better-compute.db"
 
 
 @click.command(epilog="Example: better-compute serve --database postgresql://compute@db/compute --listen 0.0.0.0:8080")
@@ -34,4 +37,13 @@ def serve(database: str, address: str, world: Path | None) -> None:
     with closing(serving.listen(address)) as listening, opened(database, SYSTEM, world) as plane:
         if not serving.is_private(listening):
             click.echo("Warning: tokens would cross the network in clear; put a proxy with TLS before this", err=True)
+        if not plane.store.view(lambda tx: tx.credentials(None, 1, None)):
+            click.echo(printable(_nobody(database)), err=True)
         serving.serve(plane, listening, lambda text: click.echo(f"better-compute: {text}", err=True))
+
+
+def _nobody(database: str) -> str:
+    """What a new operator does next; the URL of a server may hold a password, and is not repeated."""
+    url = database if database.startswith(SQLITE) or "://" not in database else "URL"
+    command = f"better-compute bootstrap --database {quote(url)} --token-file root.token"
+    return f"Nobody has a token yet: `{command}` writes the first one"

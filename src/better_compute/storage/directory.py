@@ -57,8 +57,8 @@ class DirectoryTx(Rows):
     def credential(self, credential_id: str) -> Credential | None:
         return self._get(_CREDENTIALS, "id", credential_id)
 
-    def credentials(self, identity_id: str, limit: int, after: str | None) -> list[Credential]:
-        return self._page(_CREDENTIALS, limit, after, "identity_id", identity_id)
+    def credentials(self, identity_id: str | None, limit: int, after: str | None) -> list[Credential]:
+        return self._page(_CREDENTIALS, limit, after, None if identity_id is None else "identity_id", identity_id)
 
     def put_credential(self, credential: Credential) -> None:
         self._put(_CREDENTIALS, credential)

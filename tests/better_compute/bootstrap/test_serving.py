@@ -1,6 +1,9 @@
 """Where a control plane listens, and how it ends."""
 
+import re
+import shlex
 import socket
+import subprocess
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +14,7 @@ import pytest
 
 from better_compute.bootstrap.serving import GRACE_SECONDS, is_private, listen, url_of
 from better_compute.domain.problems import ComputeError
-from tests.e2e.conftest import serving
+from tests.e2e.conftest import command, serving
 
 
 def test_port_0_is_any_free_one() -> None:
@@ -78,3 +81,26 @@ def test_a_database_that_is_gone_is_told_to_the_operator_by_one_line_a_request(p
         assert "POST /api/compute/pools/list, request r-1: UNAVAILABLE: the database is busy or not reachable" in line
         assert f'database "{name}" is not currently accepting connections' in line
     assert "example" not in "".join(server.said)
+
+
+def test_a_server_that_nobody_can_ask_says_how_to_get_a_token(tmp_path: Path) -> None:
+    path = tmp_path / "it's new.db"
+    hint = re.compile(
+        r"Nobody has a token yet: `better-compute (bootstrap --database .* --token-file root\.token)` writes"
+    )
+    with serving(f"sqlite:///{path}") as server:
+        [said] = (found for line in server.said if (found := hint.match(line)))
+        done = subprocess.run(command("better-compute", *shlex.split(said[1])), cwd=tmp_path, check=True)
+        assert done.returncode == 0
+        token = (tmp_path / "root.token").read_text().strip()
+        headers = {"Authorization": f"Bearer {token}", "X-Better-Compute": "1", "Content-Type": "application/json"}
+        asked = httpx.post(f"{server.url}/api/compute/identities/whoami", content=b"{}", headers=headers)
+        assert asked.json()["data"]["identityId"] == "root-admin"
+    with serving(f"sqlite:///{path}") as server:
+        assert not [line for line in server.said if hint.match(line)]
+
+
+def test_the_url_of_a_database_server_is_not_repeated(postgres_url: str) -> None:
+    with serving(postgres_url) as server:
+        assert "bootstrap --database URL --token-file" in "".join(server.said)
+        assert "postgresql" not in "".join(server.said)

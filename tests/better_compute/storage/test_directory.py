@@ -66,6 +66,7 @@ def test_a_credential_is_found_by_its_hash_and_can_be_revoked(store: SqlStore) -
     assert store.view(lambda tx: tx.credential("cred_1")) == revoked
     assert store.view(lambda tx: tx.credentials("sa_fleet", 10, None)) == [revoked]
     assert store.view(lambda tx: tx.credentials("sa_other", 10, None)) == []
+    assert store.view(lambda tx: tx.credentials(None, 10, None)) == [revoked]
 
 
 def test_a_token_hash_belongs_to_one_credential(store: SqlStore) -> None:
