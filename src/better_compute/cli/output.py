@@ -35,19 +35,31 @@ def _table(operation: str, data: Any) -> str:
     if isinstance(items, list) and all(isinstance(item, dict) for item in items):
         return _rows(items, COLUMNS.get(operation)) if items else ""
     if isinstance(data, dict):
-        return table([["field", "value"], *([name, _cell(value)] for name, value in data.items())])
+        return table([["field", "value"], *([name, _cell(value, name)] for name, value in data.items())])
     return table([[_cell(data)]])
 
 
 def _rows(items: Sequence[Mapping[str, Any]], columns: Sequence[str] | None) -> str:
     names = columns or list(dict.fromkeys(name for item in items for name in item))
-    return table([list(names), *([_cell(item.get(name)) for name in names] for item in items)])
+    return table([list(names), *([_cell(item.get(name), name) for name in names] for item in items)])
 
 
-def _cell(value: Any) -> str:
-    """Absent and null are `-`, so that they differ from an empty text."""
+def _cell(value: Any, name: str = "") -> str:
+    """Absent and null are `-`, so that they differ from an empty text; what the field's name says is a time is one."""
     if value is None:
         return "-"
     if isinstance(value, str):
         return value
+    if type(value) is int and (name == "time" or name.endswith("At")):
+        return _utc(value) or json_text(value)
     return json_text(value)
+
+
+def _utc(milliseconds: int) -> str | None:
+    """ISO 8601 to the second, as every calendar reads it; None outside of the years 1 to 9999."""
+    from datetime import datetime, timedelta
+
+    try:
+        return (datetime(1970, 1, 1) + timedelta(seconds=milliseconds // 1000)).isoformat() + "Z"
+    except OverflowError:
+        return None

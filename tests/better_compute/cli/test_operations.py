@@ -1,12 +1,16 @@
 """Every operation is a command; its flags are the operation's own input."""
 
 import json
+import re
+import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from better_compute.api.routes import ROUTES
 from better_compute.cli import GROUPS
+from better_compute.cli.output import show
 from tests.better_compute.cli.conftest import Run
 
 CREATE = ("--site-id", "site_fra1", "--class", "metal-host", "--gpu-model", "H100")
@@ -50,6 +54,35 @@ def test_a_table_has_the_columns_that_matter_and_a_dash_for_nothing(fleet: Run) 
     assert head.split() == names
     assert row.split()[1:] == ["-", "site_fra1", "metal-host", "H100", "exclusive", "true", "false", "1"]
     assert fleet("nodes", "list", "--pool-id", row.split()[0]).out == ""
+
+
+def test_a_table_shows_times_as_people_read_them_and_json_as_they_are(fleet: Run) -> None:
+    begin = time.time_ns() // 1_000_000
+    fleet("pools", "create", *CREATE)
+    for operation, field in (("events", "time"), ("identities", "createdAt")):
+        [*_, item] = json.loads(fleet(operation, "list", "--format", "json").out)["items"]
+        assert begin - 60_000 < item[field] < begin + 60_000
+        head, *_, row = fleet(operation, "list").out.splitlines()
+        shown = row.split()[head.split().index(field)]
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", shown)
+        assert datetime.fromisoformat(shown).timestamp() == item[field] // 1000
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "1970-01-01T00:00:00Z"),
+        (1_795_974_600_999, "2026-11-29T17:50:00Z"),
+        (-1, "1969-12-31T23:59:59Z"),
+        (10**30, str(10**30)),
+        (None, "-"),
+        (True, "true"),
+        ("soon", "soon"),
+    ],
+)
+def test_a_time_of_any_size_is_shown(value: object, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    show("nodes/get", {"joinedAt": value, "flat": 5}, "table")
+    assert capsys.readouterr().out.split() == ["field", "value", "joinedAt", shown, "flat", "5"]
 
 
 def test_a_page_that_is_not_the_last_says_how_to_go_on(fleet: Run) -> None:
