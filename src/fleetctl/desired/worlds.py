@@ -14,7 +14,7 @@ from fleetctl.desired import shape
 from fleetctl.desired.found import Found
 from fleetctl.desired.model import Desired, Embedded, Place
 from fleetctl.desired.roots import Roots
-from fleetctl.files import Document
+from fleetctl.files import Document, is_document
 
 RULE = "fleet.world"
 KEYS = frozenset({"instance", "tenants", "sites", "identities", "providerAccounts", "machines"})
@@ -45,11 +45,17 @@ def judge(strays: Sequence[Document], roots: Roots, directory: Path, found: Foun
 
 
 def check(desired: Desired) -> list[Problem]:
-    """The problem of a world file that is not there. Where the database is, there is none: the world is in it."""
-    place, lost = desired.places.get("server"), _lost(desired.server)
-    if place is None or lost is None or os.path.exists(lost.database):
+    """The problem of a world file that is not there, or of a document in its place, which nobody would read. Where the
+    database is, a file that is not there is none: the world is in it."""
+    server, place = desired.server, desired.places.get("server")
+    if place is None or not isinstance(server, Embedded) or not server.world:
         return []
-    return [_nowhere(lost, place)]
+    if is_document(Path(server.world)):
+        message, hint = f"{_written(place)} is a fleet document, and would not be read", "name a world file"
+        source = place.source("world")
+        return [Problem(INVALID_INPUT, RULE, message, "server.world", hint, source=source)]
+    lost = _lost(server)
+    return [_nowhere(lost, place)] if lost and not os.path.exists(lost.database) else []
 
 
 def _lost(server: str | Embedded | None) -> Embedded | None:

@@ -4,9 +4,20 @@ YAML and the file system are known here; what a fleet means is not. `read_fleet`
 of one file; both raise `FilesError` with every problem found. `beside` finds what one file alone leaves out.
 """
 
-from fleetctl.files.beside import beside
+from fleetctl.files.beside import beside, is_document
 from fleetctl.files.document import Document, FilesError, Lines, Map, Seq
 from fleetctl.files.fleet import collector_paused, read_fleet
 from fleetctl.files.reader import read_text
 
-__all__ = ["Document", "FilesError", "Lines", "Map", "Seq", "beside", "collector_paused", "read_fleet", "read_text"]
+__all__ = [
+    "Document",
+    "FilesError",
+    "Lines",
+    "Map",
+    "Seq",
+    "beside",
+    "collector_paused",
+    "is_document",
+    "read_fleet",
+    "read_text",
+]

@@ -33,6 +33,12 @@ def beside(path: Path, documents: Iterable[Document]) -> str | None:
     return None
 
 
+def is_document(path: Path) -> bool:
+    """Whether a file looks like a fleet document: by what begins its lines, without being parsed."""
+    data = read_bytes(Found("", os.path.realpath(path)))
+    return isinstance(data, bytes) and bool(_PART.search(data) or _WHOLE.search(data))
+
+
 def _files(root: str) -> Iterator[Found]:
     """The files below a directory, in the order of names; none of a folder that holds a fleet of its own."""
     for folder, folders, names in islice(os.walk(root), _MOST):

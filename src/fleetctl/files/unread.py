@@ -28,8 +28,10 @@ class Unread:
         server, exclude = document.root.get("server"), document.root.get("exclude")
         world = server.get("world") if isinstance(server, Map) else None
         if isinstance(world, str):
-            folder = os.path.join(self._root, os.path.dirname(document.file))
-            self._paths.add(os.path.realpath(os.path.join(folder, world)))
+            own = os.path.join(self._root, document.file)
+            real = os.path.realpath(os.path.join(os.path.dirname(own), world))
+            if real != os.path.realpath(own):  # it was read, and its own world is the one thing it cannot be
+                self._paths.add(real)
         for glob in exclude if isinstance(exclude, Seq) else ():
             if isinstance(glob, str):
                 self._globs.append([part for part in glob.split("/") if part not in ("", ".")])

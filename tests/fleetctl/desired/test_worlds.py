@@ -100,3 +100,19 @@ def test_a_database_that_is_there_needs_no_world_file(tmp_path: Path) -> None:
     fleet(tmp_path, "world.yaml")
     (tmp_path / "plane.db").touch()
     assert found(tmp_path) == []
+
+
+@pytest.mark.parametrize("text", ["offers: []\n", "pools: []\n", HEAD])
+@pytest.mark.parametrize("database", [False, True])
+def test_a_fleet_document_is_no_world_file(tmp_path: Path, text: str, database: bool) -> None:
+    """Its pools and offers would leave the fleet without a word."""
+    fleet(tmp_path, "more.yaml", more=text)
+    if database:
+        (tmp_path / "plane.db").touch()
+    message = "more.yaml is a fleet document, and would not be read"
+    assert found(tmp_path) == [("fleet.yaml:4:37", "server.world", message, "name a world file")]
+
+
+def test_a_file_is_not_its_own_world(tmp_path: Path) -> None:
+    message = "fleet.yaml is a fleet document, and would not be read"
+    assert [said for _, _, said, _ in found(fleet(tmp_path, "fleet.yaml"))] == [message]
