@@ -151,7 +151,7 @@ def _nearest_tenant(tenant_id: str, client: Client) -> str:
     """The tenant that a slip means: the identity's own, or one that it may list."""
     with suppress(ComputeError):
         own = client.identities.whoami().tenant_id
-        return did_you_mean(tenant_id, [own]) or did_you_mean(tenant_id, reading.tenant_ids(client))
+        return did_you_mean(tenant_id, [own]) or did_you_mean(tenant_id, reading.tenant_ids(client.acting_as(own)))
     return ""
 
 
