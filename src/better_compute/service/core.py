@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from better_compute.domain.commands import Command, CreatePool
 from better_compute.domain.decide import decide
 from better_compute.domain.decision import hidden
 from better_compute.domain.events import Event
 from better_compute.domain.ids import random_id
-from better_compute.domain.problems import ACCESS_DENIED, NOT_FOUND, ComputeError, Problem, Refused
+from better_compute.domain.problems import ACCESS_DENIED, NOT_FOUND, ComputeError, Problem, Refused, did_you_mean
 from better_compute.domain.state import Pool, PoolState
-from better_compute.service.actions import ACTIONS, NONE
+from better_compute.service.actions import ACTIONS, ADMIN, NONE
 from better_compute.service.facts import load_facts
 from better_compute.service.ports import Authorizer, Caller, Clock, Entropy, EventRecord, Store, Tx
 from better_compute.wire.events import event_data
@@ -37,10 +37,19 @@ class Service:
 
     def allow(self, caller: Caller, operation: str, tenant_id: str) -> None:
         """Raises ComputeError ACCESS_DENIED when the caller may not do this as that tenant: the same for a tenant
-        that is not the caller's and for one that does not exist."""
+        that is not the caller's and for one that does not exist; and NOT_FOUND to root's identities, which may act as
+        any tenant, for one that does not exist."""
         action = ACTIONS[operation]
-        if action != NONE and action not in self.authorizer.rights(caller, tenant_id):
-            raise ComputeError(denied())
+        if action == NONE:
+            return
+        rights = self.authorizer.rights(caller, tenant_id)
+        if action not in rights:
+            problem = denied()
+            raise ComputeError(
+                problem if tenant_id == caller.tenant_id else replace(problem, hint=f"it acts as {caller.tenant_id}")
+            )
+        if tenant_id != caller.tenant_id:
+            self.store.view(lambda tx: _check_tenant(tx, tenant_id, named=ADMIN in rights))
 
     def record(self, caller: Caller, event: Event, now: int) -> EventRecord:
         """The event as it is kept."""
@@ -128,6 +137,13 @@ def not_found() -> ComputeError:
 
 def denied() -> Problem:
     return Problem(ACCESS_DENIED, "", "this identity has no such right as this tenant")
+
+
+def _check_tenant(tx: Tx, tenant_id: str, *, named: bool) -> None:
+    """Raises ComputeError NOT_FOUND without such a tenant; `named`: the caller may be told the names of others."""
+    if tx.tenant(tenant_id) is None:
+        near = did_you_mean(tenant_id, [tenant.id for tenant in tx.tenants(1000, None)]) if named else ""
+        raise ComputeError(Problem(NOT_FOUND, "", "no such tenant", "tenantId", near))
 
 
 def absent(what: str, field: str) -> ComputeError:

@@ -11,7 +11,6 @@ from better_compute.service import tokens
 from better_compute.service.core import Service, absent
 from better_compute.service.pages import first, page
 from better_compute.service.ports import Caller, Credential, Identity, Tx
-from better_compute.service.tenants import existing
 from better_compute.wire.body import refuse
 from better_compute.wire.inputs import (
     CredentialsCreate,
@@ -35,7 +34,6 @@ def create(service: Service, caller: Caller, body: IdentitiesCreate) -> Identity
     )
 
     def work(tx: Tx) -> Identity:
-        existing(tx, body.tenant_id)
         if there := tx.identity(identity.id):
             if (there.tenant_id, there.kind) != (identity.tenant_id, identity.kind):
                 message = "this identity has another tenant or kind"

@@ -8,7 +8,6 @@ from better_compute.service.actions import ROOT
 from better_compute.service.core import Service, absent
 from better_compute.service.pages import first, page
 from better_compute.service.ports import Account, Caller, Tx
-from better_compute.service.tenants import existing
 from better_compute.wire.inputs import ListInput, ProviderAccountsCreate, SitesCreate, SitesGet
 from better_compute.wire.views import AccountView, Page, SiteView
 
@@ -24,7 +23,6 @@ def create(service: Service, caller: Caller, body: SitesCreate) -> SiteView:
     site = Site(service.new_id("site"), body.tenant_id, body.kind, body.region, body.name)
 
     def work(tx: Tx) -> None:
-        existing(tx, body.tenant_id)
         kinds = kinds_of(body.tenant_id)
         if body.kind not in kinds:
             message = f"a site of {body.tenant_id} is {' or '.join(kinds)}"
@@ -63,7 +61,6 @@ def create_account(service: Service, caller: Caller, body: ProviderAccountsCreat
     account = Account(id=service.new_id("pa"), tenant_id=body.tenant_id, name=body.name)
 
     def work(tx: Tx) -> None:
-        existing(tx, body.tenant_id)
         tx.add_account(account)
 
     service.store.transact(work)

@@ -58,14 +58,6 @@ def list_(service: Service, caller: Caller, body: ListInput) -> Page[TenantView]
     )
 
 
-def existing(tx: Tx, tenant_id: str) -> Tenant:
-    """The acting tenant. Root's identities may act as any, so it may not exist: ComputeError NOT_FOUND."""
-    tenant = tx.tenant(tenant_id)
-    if tenant is None:
-        raise absent("tenant", "tenantId")
-    return tenant
-
-
 def _view(tenant: Tenant) -> TenantView:
     return TenantView(
         id=tenant.id, parent_id=tenant.parent_id or UNSET, status=tenant.status, created_at=tenant.created_at

@@ -8,6 +8,7 @@ from better_compute.service.actions import ACTIONS, ADMIN, NONE
 from tests.better_compute.plane import BODIES, Plane
 
 DENIED = "this identity has no such right as this tenant"
+OPERATIONS = [operation for operation, action in ACTIONS.items() if action != NONE]
 
 
 @pytest.mark.parametrize("operation", ACTIONS)
@@ -15,9 +16,24 @@ def test_root_may_act_as_any_tenant_and_others_as_themselves_alone(plane: Plane,
     body = {"tenantId": "acme", **BODIES[operation]}
     action = ACTIONS[operation]
     answers = {who: plane.ask(who, operation, body) for who in ("sa_fleet", "sa_acme", "sa_globex", "sa_eu")}
-    denied = {who for who, a in answers.items() if a.code == "ACCESS_DENIED" and a.error["message"] == DENIED}
+    denied = {who for who, a in answers.items() if a.code == "ACCESS_DENIED" and a.error["message"].startswith(DENIED)}
     everyone = {"sa_acme", "sa_globex", "sa_eu"}
     assert denied == (set() if action == NONE else everyone if action == ADMIN else everyone - {"sa_acme"})
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_tenant_that_does_not_exist_is_told_with_the_nearest_to_root_alone(plane: Plane, operation: str) -> None:
+    answer = plane.ask("sa_fleet", operation, {**BODIES[operation], "tenantId": "acne"})
+    assert (answer.code, answer.error["field"]) == ("NOT_FOUND", "tenantId")
+    assert answer.error["message"] == 'no such tenant; did you mean "acme"?'
+    tenants = ("acne", "acme", "globex")
+    first, *others = [plane.ask("sa_eu", operation, {**BODIES[operation], "tenantId": t}).error for t in tenants]
+    assert first == {"code": "ACCESS_DENIED", "message": f"{DENIED}; it acts as acme-eu"}
+    assert others == [first, first], "a tenant that is hidden is one that is absent"
+
+
+def test_a_right_that_the_own_tenant_lacks_is_no_matter_of_the_tenant(plane: Plane) -> None:
+    assert plane.ask("sa_acme", "tenants/list").error["message"] == DENIED
 
 
 @pytest.mark.parametrize("operation", ACTIONS)
