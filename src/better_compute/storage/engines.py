@@ -23,6 +23,10 @@ STATEMENT_SECONDS = 30.0
 _IDLE_SECONDS = 60
 """How long a transaction may do nothing on PostgreSQL: a process that stands still must not keep its locks."""
 
+_NETWORK = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+"""libpq's parameters with which a server that vanished from the network is noticed within half a minute: it can end no
+statement. Seconds, probes, and milliseconds."""
+
 
 def make_engine(url: str, wait_seconds: float, statement_seconds: float = STATEMENT_SECONDS) -> Engine:
     """An engine for the database at `url`, which is created if it is a file. Nobody waits longer than `wait_seconds`
@@ -81,7 +85,11 @@ def _postgresql(url: str, wait_seconds: float, statement_seconds: float) -> Engi
     from psycopg.conninfo import conninfo_to_dict
 
     try:
-        parameters: dict[str, Any] = {"connect_timeout": max(2, round(wait_seconds)), **conninfo_to_dict(url)}
+        parameters: dict[str, Any] = {
+            **_NETWORK,
+            "connect_timeout": max(2, round(wait_seconds)),
+            **conninfo_to_dict(url),
+        }
     except psycopg.ProgrammingError:
         # The text of the error may hold the password.
         raise refused("this is not a PostgreSQL URL", "postgresql://USER:PASSWORD@HOST:PORT/DATABASE") from None

@@ -211,6 +211,23 @@ def test_a_statement_that_hangs_is_ended_and_nothing_of_it_is_written(postgres_u
         assert store.view(lambda tx: tx.tenant_statuses(["acme"])) == {"acme": "active"}
 
 
+def test_a_server_that_vanishes_is_noticed_unless_the_url_says_otherwise(postgres_url: str) -> None:
+    url = f"{postgres_url}&keepalives_count=7&keepalives=0"
+
+    def used(connection: Connection) -> dict[str, str]:
+        raw: Any = connection.connection.dbapi_connection
+        return {name: value for name, value in raw.info.get_parameters().items() if name.startswith(("keep", "tcp_"))}
+
+    with opened(url) as store:
+        assert store._database.read(used) == {
+            "keepalives": "0",
+            "keepalives_idle": "10",
+            "keepalives_interval": "5",
+            "keepalives_count": "7",
+            "tcp_user_timeout": "30000",
+        }
+
+
 def test_a_transaction_that_does_nothing_for_long_is_ended_and_done_again(postgres_url: str) -> None:
     with opened(postgres_url) as store:
         tries: list[str] = []
