@@ -12,7 +12,7 @@ import msgspec
 from better_compute.domain.atoms import DEFAULT_AGENT
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.policy.canonical import canonical, canonical_bytes
-from better_compute.domain.problems import CONFLICT, INVALID_STATE, NOT_FOUND, Problem
+from better_compute.domain.problems import CONFLICT, INVALID_STATE, NOT_FOUND, Problem, did_you_mean
 from better_compute.domain.state import Pool, PoolState, Terms
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.words import time
@@ -133,7 +133,8 @@ def _unborn(entry: PoolEntry) -> PoolDiff:
 
 
 def _check_identity(entry: PoolEntry, wish: CreatePool, pool: Pool) -> list[Problem]:
-    """What no operation can change: an archived pool is not revived, and five fields are for life."""
+    """What no operation can change: an archived pool is not revived, and five fields are for life. What is nearly the
+    live value is taken for a slip before anybody is told to archive a pool."""
     if pool.archived_at is not None:
         when = time(pool.archived_at)
         message = f"this key belongs to a pool that was archived on {when}, and an archived pool is not revived"
@@ -146,9 +147,15 @@ def _check_identity(entry: PoolEntry, wish: CreatePool, pool: Pool) -> list[Prob
         "providerAccountId": (pool.provider_account_id, wish.provider_account_id),
     }
     name = entry.key or entry.pool_id
-    hint = "keep it, or write a new entry under a new key and archive this one"
+    new = "write a new entry under a new key and archive this one"
     return [
-        Problem(CONFLICT, "pool.key", f"{field} of {name} is {had} for life and cannot become {wants}", field, hint)
+        Problem(
+            CONFLICT,
+            "pool.key",
+            f"{field} of {name} is {had} for life and cannot become {wants}",
+            field,
+            f"{near} If not, {new}" if (near := did_you_mean(wants or "", [had or ""])) else f"keep it, or {new}",
+        )
         for field, (had, wants) in pairs.items()
         if had != wants
     ]

@@ -190,6 +190,14 @@ def test_what_is_for_life_is_a_problem_and_no_change(field: str, value: str) -> 
     assert (found.changes, found.offers) == ((), ())
 
 
+def test_what_is_nearly_what_is_for_life_is_asked_about_before_anything_is_to_be_archived() -> None:
+    live = plane(entry("a", sharing="exclusive"))
+    (slip,) = diff(live, entry("a", sharing="exclusiv")).pools[0].problems
+    (other,) = diff(live, entry("a", sharing="mps")).pools[0].problems
+    assert slip.hint.startswith('did you mean "exclusive"? If not, write a new entry')
+    assert other.hint == "keep it, or write a new entry under a new key and archive this one"
+
+
 def test_an_archived_pool_is_not_revived() -> None:
     live = plane(entry("a", offers=[]))
     live.do(ArchivePool(tenant_id="root", pool_id=only_id(live)))
