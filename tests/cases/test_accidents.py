@@ -207,6 +207,14 @@ def test_k051_a_plan_always_says_where_and_as_whom(home: Home) -> None:
         assert word in head
 
 
+def test_k051_whoami_has_no_rights_to_plan_for_a_tenant_that_is_not_there(home: Home) -> None:
+    for tenant_id, missing in (("root", []), ("rot", ["compute:pools:read"])):
+        home.wish(entry("fra1-00", []), tenantId=tenant_id)
+        report = home.run("whoami", "--format", "json").report
+        assert (report["pins"]["tenantId"], report["missing"]["plan"]) == (tenant_id, missing)
+        assert report["missing"]["apply"] == missing
+
+
 # K053: parts of a fleet. Neither selection nor prune is built, so no run can take a part for the whole.
 
 

@@ -57,6 +57,8 @@ def of_id(pool_id: str, key: str, tenant_id: str, caller: str) -> forms.IdReport
 def of_whoami(client: Client, desired: Desired, url: str, *, overridden: bool, now: int) -> forms.WhoamiReport:
     """Asks the server at `url` who it is and whom it sees; `now` is this machine's clock. Raises ComputeError."""
     info, me = client.system.info(), client.identities.whoami()
+    # Rights in a tenant that is not there, or in one whose own pools are not shown, are of no use to plan.
+    rights = me.rights if info.digest_key is not None else tuple(set(me.rights) - {READS[0]})
     pinned = "embedded" if isinstance(desired.server, Embedded) else desired.server
     return {
         "formatVersion": FORMAT_VERSION,
@@ -69,8 +71,8 @@ def of_whoami(client: Client, desired: Desired, url: str, *, overridden: bool, n
             "caller": desired.caller,
         },
         "missing": {
-            "plan": [right for right in READS if right not in me.rights],
-            "apply": [right for right in (*READS, *WRITES) if right not in me.rights],
+            "plan": [right for right in READS if right not in rights],
+            "apply": [right for right in (*READS, *WRITES) if right not in rights],
         },
         "clockOffsetMs": info.time - now,
     }
