@@ -58,7 +58,7 @@ def of_whoami(client: Client, desired: Desired, url: str, *, overridden: bool, n
     """Asks the server at `url` who it is and whom it sees; `now` is this machine's clock. Raises ComputeError."""
     info, me = client.system.info(), client.identities.whoami()
     # Rights in a tenant that is not there, or in one whose own pools are not shown, are of no use to plan.
-    rights = me.rights if info.digest_key is not None else tuple(set(me.rights) - {READS[0]})
+    rights = me.rights if isinstance(info.digest_key, str) else tuple(set(me.rights) - {READS[0]})
     pinned = "embedded" if isinstance(desired.server, Embedded) else desired.server
     return {
         "formatVersion": FORMAT_VERSION,
