@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-TRANSIENT = frozenset({429, 502, 503, 504})
+TRANSIENT = frozenset({408, 429, 502, 503, 504})
 """Statuses after which the same call may succeed."""
 
 READS = frozenset({"list", "get", "listOffers", "check", "whoami", "info"})

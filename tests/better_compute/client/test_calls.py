@@ -133,7 +133,7 @@ def test_a_token_that_the_answer_repeats_is_in_no_error(server: Server, connect:
         assert "(token)" in repr(caught.problems) or "instanceId" in str(caught)
 
 
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
+@pytest.mark.parametrize("status", [408, 429, 502, 503, 504])
 def test_a_read_is_made_again_after_a_passing_failure(
     server: Server, connect: Connect, waits: Waits, status: int
 ) -> None:
