@@ -11,6 +11,7 @@ from better_compute.domain.decide import decide
 from better_compute.domain.facts import Facts
 from better_compute.domain.problems import (
     ACCESS_DENIED,
+    INVALID_STATE,
     NOT_FOUND,
     VERSION_CONFLICT,
     Problem,
@@ -25,7 +26,7 @@ from fleetctl.live import Live, tenant_ids
 from fleetctl.plan import Operation, Plan
 
 if TYPE_CHECKING:
-    from better_compute.client import Client
+    from better_compute.client import Client, Verdict
 
 
 _MANY = 50
@@ -40,7 +41,7 @@ def check(plan: Plan, live: Live, client: Client | None, caller: Place | None = 
     open_questions = any(p.severity == "unchecked" for problems in judged for p in problems)
     if open_questions and client is not None:
         verdicts = client.preflight.check([o.command for o in plan.operations], plan.scope.caller)
-        answers = [verdict.problems for verdict in verdicts]
+        answers = [_heard(verdict) for verdict in verdicts]
         if plan.scope.caller != live.reader_id and all(any(p.code == ACCESS_DENIED for p in each) for each in answers):
             return [_powerless(plan, live, caller)]
         judged = _answered(judged, answers)
@@ -78,17 +79,24 @@ def _powerless(plan: Plan, live: Live, caller: Place | None) -> Problem:
     return Problem(ACCESS_DENIED, "server.rights", message, "caller", hint, source=source)
 
 
-def _answered(judged: list[list[Problem]], answers: Iterable[Sequence[Problem]]) -> list[list[Problem]]:
-    """Local problems, and of the server's those that were not seen here; its answers close what was open.
+def _heard(verdict: Verdict) -> list[Problem]:
+    """What counts of the server's answer.
 
-    What it says of versions is left out: they moved since they were read, as they do when calls of a killed apply
-    still land, and each write is judged by them at its own moment.
+    Not what it says of versions: they moved since they were read, as they do when calls of a killed apply still land,
+    and each write is judged by them at its own moment. Nor what it says of the state before an operation that it could
+    not judge in order: there the fold is the proof.
     """
+    deaf = {VERSION_CONFLICT} if verdict.in_order else {VERSION_CONFLICT, INVALID_STATE}
+    return [problem for problem in verdict.problems if problem.code not in deaf]
+
+
+def _answered(judged: list[list[Problem]], answers: Iterable[Sequence[Problem]]) -> list[list[Problem]]:
+    """Local problems, and of the server's those that were not seen here; its answers close what was open."""
     merged = []
     for local, remote in zip(judged, answers, strict=True):
         known = [p for p in local if p.severity != "unchecked"]
         rules = {p.rule for p in known}
-        merged.append(known + [p for p in remote if p.rule not in rules and p.code != VERSION_CONFLICT])
+        merged.append(known + [p for p in remote if p.rule not in rules])
     return merged
 
 

@@ -179,6 +179,20 @@ def test_versions_that_move_while_a_plan_is_made_are_left_to_the_writes(home: Ho
 # The fold.
 
 
+@pytest.mark.parametrize("most", [1, 2, 3, 1000])
+def test_a_plan_is_not_blocked_because_one_request_does_not_hold_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """The last operations are legal after the first ones alone, which the server no longer sees."""
+    home.wish(entry("a", {"acme": 8, "globex": 8, "umbrella": 8}))
+    home.apply()
+    home.wish(entry("a", {"initech": 8}, policy={"singleTenant": True}))
+    monkeypatch.setattr("better_compute.client.preflight.MOST", most)
+    assert check(home)[0] == []
+    home.wish(entry("a", {"nobody": 8}, policy={"singleTenant": True}))
+    assert [p.rule for p in check(home)[0]] == ["offer.tenant"]
+
+
 def test_every_operation_is_judged_in_the_state_that_those_before_it_leave() -> None:
     plane = ControlPlane()
     single = {"policy": {"singleTenant": True}}

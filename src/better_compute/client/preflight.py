@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -22,41 +22,47 @@ _ROOM = BODY_LIMIT - 4096
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the server would carry out an operation, and everything it has to say about it."""
+    """Whether the server would carry out an operation, and everything it has to say about it.
+
+    `in_order`: it was judged after all those of its pool that stand before it. Of a pool with more operations than one
+    request holds, only the first ones can be: what the rest meets there is not the state that it will meet.
+    """
 
     ok: bool
     problems: tuple[Problem, ...]
+    in_order: bool = True
 
 
 @dataclass(slots=True)
 class _Batch:
     """Operations of one request: places in the caller's list (None for one that is repeated) and their spellings."""
 
-    places: list[int | None]
-    asked: list[bytes]
+    places: list[int | None] = field(default_factory=list)
+    asked: list[bytes] = field(default_factory=list)
     size: int = 0
+    in_order: bool = True
 
     def add(self, place: int | None, spelled: bytes) -> None:
         self.places.append(place)
         self.asked.append(spelled)
         self.size += len(spelled) + 1
 
-    def fits(self, spelled: bytes) -> bool:
-        return len(self.asked) < MOST and self.size + len(spelled) < _ROOM
+    def fits(self, number: int, size: int) -> bool:
+        return len(self.asked) + number <= MOST and self.size + size < _ROOM
 
 
 def check(calls: Calls, operations: Sequence[Command], caller_id: str | None) -> list[Verdict]:
     """The verdicts, in the order of `operations`.
 
-    The server folds one request's operations, so those of one pool are asked together, and where one request does not
-    hold them all, the pool's creation is asked again in front of the rest.
+    The server folds one request's operations, so those of one pool are asked together. Those of a pool that no request
+    holds are asked in several, each with the pool's creation in front.
     """
     verdicts: dict[int, Verdict] = {}
     for batch in _batches(operations):
         body: dict[str, Any] = {"operations": [msgspec.Raw(spelled) for spelled in batch.asked]}
         if caller_id is not None:
             body["callerId"] = caller_id
-        found = calls.decoded("preflight/check", body, decode.answer(views.VerdictsView, _reader(len(batch.asked))))
+        found = calls.decoded("preflight/check", body, decode.answer(views.VerdictsView, _reader(batch)))
         verdicts |= {place: verdict for place, verdict in zip(batch.places, found, strict=True) if place is not None}
     return [verdicts[place] for place in range(len(operations))]
 
@@ -65,19 +71,23 @@ def _batches(operations: Sequence[Command]) -> Iterator[_Batch]:
     by_pool: dict[str, list[int]] = {}
     for place, command in enumerate(operations):
         by_pool.setdefault(command.pool_id, []).append(place)
-    batch = _Batch([], [])
+    batch = _Batch()
     for places in by_pool.values():
-        creation: bytes | None = None
-        for place in places:
-            spelled = _spelled(operations[place])
-            if batch.asked and not batch.fits(spelled):
+        spelled = [_spelled(operations[place]) for place in places]
+        if batch.asked and not batch.fits(len(spelled), sum(map(len, spelled)) + len(spelled)):
+            yield batch
+            batch = _Batch()
+        creation = spelled[0] if isinstance(operations[places[0]], CreatePool) else None
+        for place, one in zip(places, spelled, strict=True):
+            if batch.asked and not batch.fits(1, len(one)):
                 yield batch
-                batch = _Batch([], [])
+                batch = _Batch(in_order=False)
                 if creation is not None:
                     batch.add(None, creation)
-            if isinstance(operations[place], CreatePool):
-                creation = spelled
-            batch.add(place, spelled)
+            batch.add(place, one)
+        if not batch.in_order:
+            yield batch
+            batch = _Batch()
     if batch.asked:
         yield batch
 
@@ -87,11 +97,11 @@ def _spelled(command: Command) -> bytes:
     return msgspec.json.encode({"operation": operation, "input": body})
 
 
-def _reader(count: int) -> Any:
+def _reader(batch: _Batch) -> Any:
     def read(view: views.VerdictsView) -> list[Verdict]:
-        if len(view.verdicts) != count:
-            raise ValueError(f"{len(view.verdicts)} verdicts about {count} operations")
-        return [Verdict(v.ok, tuple(map(_problem, v.problems))) for v in view.verdicts]
+        if len(view.verdicts) != len(batch.asked):
+            raise ValueError(f"{len(view.verdicts)} verdicts about {len(batch.asked)} operations")
+        return [Verdict(v.ok, tuple(map(_problem, v.problems)), batch.in_order) for v in view.verdicts]
 
     return read
 

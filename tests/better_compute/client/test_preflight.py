@@ -8,7 +8,7 @@ import pytest
 
 from better_compute.bootstrap import Connection, Embedded, connect
 from better_compute.client import Client, preflight
-from better_compute.domain.commands import CreatePool, OfferPool
+from better_compute.domain.commands import CreatePool, OfferPool, UnofferPool
 from better_compute.domain.ids import derive
 from better_compute.domain.problems import ComputeError
 from tests.better_compute.client.conftest import Server, data
@@ -39,6 +39,10 @@ def offer(key: str, tenant_id: str) -> OfferPool:
     return OfferPool(tenant_id="root", pool_id=pool_id, to_tenant_id=tenant_id, quota={"gpu": 1})
 
 
+def unoffer(key: str, tenant_id: str) -> UnofferPool:
+    return UnofferPool(tenant_id="root", pool_id=derive("pool", "root", "sa_fleet", key), to_tenant_id=tenant_id)
+
+
 def calls_of(client: Client, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Notes how many operations each request asks about."""
     sizes: list[int] = []
@@ -60,7 +64,22 @@ def test_an_offer_of_a_pool_that_is_not_born_is_judged_on_it(embedded: Connectio
     assert embedded.client.pools.all()[0] == []
 
 
-def test_what_one_request_does_not_hold_is_asked_in_several_that_know_the_pool(
+def test_operations_of_one_pool_are_asked_together(embedded: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tenant of pools for one is swapped: asked apart, the second half meets what the first has not taken away."""
+    client = embedded.client
+    keys = [f"k{n}" for n in range(9)]
+    for key in keys:
+        client.pools.create(create(key, policy={"singleTenant": True}))
+        client.pools.offer(offer(key, "t0"))
+    swaps = [command for key in keys for command in (unoffer(key, "t0"), offer(key, "t1"))]
+    sizes = calls_of(client, monkeypatch)
+    for most in (2, 3, 5, 1000):
+        monkeypatch.setattr(preflight, "MOST", most)
+        assert [(v.ok, v.in_order) for v in client.preflight.check(swaps, "sa_fleet")] == [(True, True)] * 18
+    assert sizes == [2] * 9 + [2] * 9 + [4, 4, 4, 4, 2] + [18]
+
+
+def test_a_pool_that_no_request_holds_is_asked_about_in_several_that_know_it(
     embedded: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preflight, "MOST", 3)
@@ -69,6 +88,7 @@ def test_what_one_request_does_not_hold_is_asked_in_several_that_know_the_pool(
     offers = [offer(key, f"t{n}") for n in range(4) for key in ("a", "b")]
     verdicts = embedded.client.preflight.check([*pools, *offers], "sa_fleet")
     assert [v.ok for v in verdicts] == [True] * 10
+    assert [v.in_order for v in verdicts] == [True] * 6 + [False] * 4
     assert sizes == [3, 3, 3, 3]
     swapped = embedded.client.preflight.check([*offers, *pools], "sa_fleet")
     assert [v.ok for v in swapped] == [False] * 8 + [True] * 2
