@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_OWNER_QUOTA
 from better_compute.domain.commands import ArchivePool, CreatePool, OfferPool, SetQuota, UnofferPool, UpdatePool
@@ -135,11 +136,16 @@ def _offer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
         after=terms_json(Terms(quota, wish.priority, wish.include_descendants)),
         changes=offer.changes,
         reason=Reason("changed", "the server has it otherwise") if before else Reason("new", "a new offer"),
-        inverse=Inverse("offer", terms_json(before)) if before else Inverse("unoffer"),
+        inverse=Inverse("offer", _restored(before, quota)) if before else Inverse("unoffer"),
         place=diff.entry.offer_places.get(offer.tenant_id, diff.entry.place),
         effects=effects,
         severity=_severity(before.quota, quota) if before else "safe",
     )
+
+
+def _restored(before: Terms, quota: Mapping[str, int]) -> Json:
+    """The offer that brings the old terms back: rows that are new since are named with 0, as above."""
+    return terms_json(replace(before, quota=_exact(before.quota, quota)))
 
 
 def _unoffer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:

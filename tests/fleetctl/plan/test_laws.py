@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from better_compute.domain.commands import Command, OfferPool, SetQuota, UnofferPool, UpdatePool
 from fleetctl import diff
 from fleetctl.plan import Operation, Plan
-from tests.fleets import OWNER, TENANTS, Fleet, fleets
-from tests.model import ControlPlane, desired
+from tests.fleets import OWNER, TENANTS, Fleet, fleets, policies, quotas
+from tests.model import ControlPlane, desired, entry, fleet
 
 
 @st.composite
@@ -107,6 +107,64 @@ def test_every_admitted_set_of_done_operations_is_legal_and_plans_to_exactly_the
         halfway.run(plan, done)
         rest = {operation.digest for operation in plan.operations if operation.n not in done}
         assert {operation.digest for operation in halfway.plan(wished).operations} == rest
+
+
+def inverse_of(operation: Operation) -> Command | None:
+    """The command that an operation's inverse describes; None where it has none."""
+    inverse, command = operation.inverse, operation.command
+    base: dict[str, Any] = {"tenant_id": command.tenant_id, "pool_id": command.pool_id}
+    match inverse.action:
+        case "update":
+            return UpdatePool(**base, gpu_model=inverse.after.get("gpuModel"), policy=inverse.after.get("policy"))
+        case "setQuota":
+            return SetQuota(**base, to_tenant_id=OWNER, quota=inverse.after["quota"])
+        case "offer":
+            terms = {"priority": inverse.after["priority"], "include_descendants": inverse.after["includeDescendants"]}
+            return OfferPool(**base, to_tenant_id=str(operation.to_tenant_id), quota=inverse.after["quota"], **terms)
+        case "unoffer":
+            return UnofferPool(**base, to_tenant_id=str(operation.to_tenant_id))
+        case _:
+            return None
+
+
+def terms_of(plane: ControlPlane, pool_id: str) -> Any:
+    """What a pool promises, and how: a row of 0 and no row are one."""
+    state = plane.pools[pool_id]
+    assert state.pool is not None
+    limits = {t: {r: n for r, n in state.limits(t).items() if n} for t in (OWNER, *state.offers)}
+    offers = {t: (offer.priority, offer.include_descendants) for t, offer in state.offers.items()}
+    return state.pool.gpu_model, state.pool.policy, limits, offers
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> dict[str, Any]:
+    """One entry of always the same pool, with terms of all kinds."""
+    terms = st.fixed_dictionaries({"quota": quotas("gpu"), "priority": st.sampled_from([0, 7])})
+    offers = draw(st.dictionaries(st.sampled_from(TENANTS), terms, max_size=2))
+    return entry(
+        "a",
+        gpuModel=draw(st.sampled_from(["H100", "H200"])),
+        policy=draw(policies()),
+        ownerQuota=draw(quotas("gpu")),
+        offers=[{"toTenantId": tenant, **offer} for tenant, offer in offers.items()],
+    )
+
+
+@given(entries(), entries())
+@settings(max_examples=100, deadline=None)
+def test_the_inverse_of_an_operation_brings_back_what_was_before(first: dict[str, Any], second: dict[str, Any]) -> None:
+    plane = ControlPlane()
+    plane.run(plane.plan(desired(fleet(first))))
+    plan = plane.plan(desired(fleet(second)))
+    assume(plane.allows(plan))
+    for operation in plan.operations:
+        undone = ControlPlane(plane.pools)
+        plane.run(plan, {operation.n})
+        if (inverse := inverse_of(operation)) is not None:
+            before = terms_of(undone, operation.pool_id)
+            undone.run(plan, {operation.n})
+            undone.do(inverse)
+            assert terms_of(undone, operation.pool_id) == before
 
 
 @given(fleets())

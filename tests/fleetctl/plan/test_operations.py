@@ -70,6 +70,12 @@ def test_an_offer_below_use_says_so_and_names_rows_that_go_with_0(plane: Control
     assert only(plan(plane)).after["quota"] == {"gpu": 8, "vcpu": 0}
 
 
+def test_a_changed_offer_is_undone_by_the_old_terms_with_0_for_rows_that_are_new(plane: ControlPlane) -> None:
+    made = only(plan(plane, offers=[{"toTenantId": "acme", "quota": {"vcpu": 16}, "priority": 7}]))
+    assert made.inverse.action == "offer"
+    assert made.inverse.after == {**made.before, "quota": {"gpu": 8, "vcpu": 0}}
+
+
 def test_a_new_offer_says_that_there_must_be_none_and_is_undone_by_its_withdrawal(plane: ControlPlane) -> None:
     made = only(plan(plane, offers=[offer("acme", 8), offer("globex", 8, priority=5)]))
     assert (made.subject[1], made.before, made.precondition) == ("globex", None, {"offerVersion": 0})
