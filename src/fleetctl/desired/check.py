@@ -40,9 +40,14 @@ def check(desired: Desired) -> list[Problem]:
 
 
 def _shape(pool: CreatePool, offers: Mapping[str, Terms]) -> str:
+    """All that a rule looks at: of a limit, which is in range, whether it is 0."""
     words = (pool.class_, pool.gpu_model, pool.sharing, pool.agent, pool.provider_account_id)
-    owner = None if pool.owner_quota is None else [*pool.owner_quota]
-    return repr((words, pool.policy, owner, [(*t.quota, t.include_descendants) for t in offers.values()]))
+    owner = None if pool.owner_quota is None else _rows(pool.owner_quota)
+    return repr((words, pool.policy, owner, [(_rows(t.quota), t.include_descendants) for t in offers.values()]))
+
+
+def _rows(quota: Mapping[str, int]) -> list[tuple[str, bool]]:
+    return [(resource, limit > 0) for resource, limit in quota.items()]
 
 
 def _check_entry(entry: PoolEntry, pool: CreatePool, defaults: Place | None) -> Iterator[Problem]:

@@ -1,14 +1,17 @@
 """The rules on desired state, offline: what they say, and where it stands in the files."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from better_compute.domain.problems import Problem
+from fleetctl.desired.check import check
 from tests.fleets import Fleet, fleets
-from tests.reading import HEAD, judged, said
+from tests.reading import HEAD, desired, judged, said
 
 
 def pool(fields: str = "", offers: str = "") -> str:
@@ -229,3 +232,53 @@ def test_a_sound_twin_does_not_hide_a_problem(difference: dict[str, Any]) -> Non
     pools[10] |= difference
     problems = judged(json.dumps({**root, "pools": pools}))
     assert {problem.path.split(".")[0] for problem in problems} == {"pools[fra1-10]"}, said(problems)
+
+
+_QUOTAS = st.fixed_dictionaries({"gpu": st.sampled_from((0, 8))}, optional={"gpu.mig": st.sampled_from((0, 8))})
+_OFFERS = st.builds(
+    lambda quota, wide, tenants: [{"toTenantId": t, "quota": quota, "includeDescendants": wide} for t in tenants],
+    _QUOTAS | st.just({"licences": 8}),
+    st.booleans(),
+    st.sampled_from((("acme",), ("globex",), ("acme", "globex"), ())),
+)
+_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "sharing": st.sampled_from(("exclusive", "mig", "mps", "migg")),
+    "agent": st.sampled_from(("bcd", "none", "non")),
+    "providerAccountId": st.just("pa"),
+    "policy": st.sampled_from(({}, {"singleTenant": True}, {"singleTenant": 1}, {"gpu": {"slots": 4}})),
+    "ownerQuota": _QUOTAS,
+    "offers": _OFFERS,
+}
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Pools that differ in one field alone; of the others they have two at most, so that some of them are sound."""
+    names = draw(st.lists(st.sampled_from(sorted(_FIELDS)), max_size=2))
+    base = {name: draw(_FIELDS[name]) for name in names}
+    name = draw(st.sampled_from(sorted(_FIELDS)))
+    values = draw(st.lists(_FIELDS[name], min_size=2, max_size=6))
+    return [{**base, name: value} for value in values]
+
+
+@given(alike())
+def test_a_pool_among_others_is_judged_as_it_is_alone(pools: list[dict[str, Any]]) -> None:
+    """Pools of one shape are judged once; what any rule looks at is in the shape."""
+    root = {"apiVersion": "fleet/v1", "tenantId": "root", "caller": "sa_fleet"}
+    usual = {"siteId": "s", "class": "metal-host", "gpuModel": "H100"}
+    entries = [{"idempotencyKey": f"fra1-{n}", **usual, **fields} for n, fields in enumerate(pools)]
+    wished = desired(json.dumps({**root, "pools": entries}))
+    alone = (check(replace(wished, entries={pool_id: entry})) for pool_id, entry in wished.entries.items())
+    assert check(wished) == [problem for problems in alone for problem in problems]
+
+
+def test_a_row_of_0_does_not_hide_a_row_that_grants_nothing() -> None:
+    entries = "".join(
+        f"  - {{idempotencyKey: fra1-{n}, siteId: s, class: metal-host, gpuModel: H100, offers: [{{toTenantId: acme,"
+        f" quota: {{gpu: 8, gpu.mig: {limit}}}}}]}}\n"
+        for n, limit in enumerate((0, 4, 0, 4))
+    )
+    found = judged(f"{HEAD}pools:\n{entries}")
+    assert sorted((p.severity, p.path) for p in found) == [
+        ("warning", f"pools[fra1-{n}].offers[acme].quota.gpu.mig") for n in (1, 3)
+    ], said(found)
