@@ -34,7 +34,7 @@ class Tokens:
 
         def work(tx: Tx) -> Caller:
             held = tx.credential_by_hash(digest(token))
-            if held is None or held.revoked_at is not None or (held.expires_at is not None and held.expires_at <= now):
+            if held is None or not held.counts(now):
                 raise ComputeError(Problem(UNAUTHENTICATED, "", "the token is unknown, revoked or expired"))
             return _caller(tx.identity(held.identity_id), held.expires_at)
 

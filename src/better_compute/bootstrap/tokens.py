@@ -39,7 +39,7 @@ def first_token(plane: ControlPlane, file: Path) -> bool:
 
     def work(tx: Tx) -> None:
         if tx.credentials(ADMIN, 1, None):
-            message = f"{ADMIN} has a token already, and {file} does not hold it"
+            message = f"{ADMIN} has a token already, and {file} holds none that counts"
             raise ComputeError(Problem(CONFLICT, "bootstrap.token", message, hint=_another(ADMIN)))
 
     def add(tx: Tx) -> None:
@@ -89,11 +89,11 @@ def _token_in_file(
 
     def work(tx: Tx) -> bool:
         there = tx.credential_by_hash(credential.token_hash)
-        if there is not None and there.identity_id == identity_id and there.revoked_at is None:
+        if there is not None and there.identity_id == identity_id and there.counts(credential.created_at):
             return False
         check(tx)
         if there is not None:
-            message = f"the token in {file} was revoked, or is of another identity"
+            message = f"the token in {file} was revoked, has expired, or is of another identity"
             raise ComputeError(Problem(CONFLICT, "bootstrap.token", message, hint=_another(identity_id)))
         prepare(tx)
         tx.put_credential(credential)

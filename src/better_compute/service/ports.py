@@ -47,6 +47,10 @@ class Credential:
     expires_at: int | None = None
     revoked_at: int | None = None
 
+    def counts(self, now: int) -> bool:
+        """Whether the token lets its bearer in."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:

@@ -224,26 +224,39 @@ def test_a_token_of_an_identity_in_a_file_is_made_once(plane: ControlPlane, writ
     assert file.read_text() == held
 
 
-def test_a_file_that_holds_a_token_of_another_or_a_revoked_one_is_refused(
-    plane: ControlPlane, write: Write, file: Path
+@pytest.mark.parametrize("ended", [{"revoked_at": 1}, {"expires_at": 1}], ids=["revoked", "expired"])
+def test_a_file_whose_token_is_of_another_or_does_not_count_is_refused(
+    plane: ControlPlane, write: Write, file: Path, ended: dict[str, Any]
 ) -> None:
     plane.add_world(write(base=PEOPLE))
     token_in_file(plane, "sa_acme", file)
     held = file.read_text()
-    with pytest.raises(ComputeError, match="revoked, or is of another identity"):
+    with pytest.raises(ComputeError, match="revoked, has expired, or is of another identity"):
         token_in_file(plane, "sa_fleet", file)
-    with pytest.raises(ComputeError, match="revoked, or is of another identity"):
+    with pytest.raises(ComputeError, match="revoked, has expired, or is of another identity"):
         first_token(plane, file)
 
-    def revoke(tx: Tx) -> None:
+    def end(tx: Tx) -> None:
         [credential] = tx.credentials("sa_acme", 10, None)
-        tx.put_credential(replace(credential, revoked_at=1))
+        tx.put_credential(replace(credential, **ended))
 
-    plane.store.transact(revoke)
-    with pytest.raises(ComputeError, match="revoked, or is of another identity"):
+    plane.store.transact(end)
+    with pytest.raises(ComputeError, match="revoked, has expired, or is of another identity"):
         token_in_file(plane, "sa_acme", file)
     assert file.read_text() == held
     assert credentials(plane) == 0
+
+
+def test_a_first_token_that_expired_is_not_there_as_before(plane: ControlPlane, file: Path) -> None:
+    first_token(plane, file)
+
+    def expire(tx: Tx) -> None:
+        [credential] = tx.credentials(ADMIN, 10, None)
+        tx.put_credential(replace(credential, expires_at=plane.service.clock()))
+
+    plane.store.transact(expire)
+    with pytest.raises(ComputeError, match="holds none that counts"):
+        first_token(plane, file)
 
 
 def test_an_identity_that_is_not_there_gets_no_file(plane: ControlPlane, file: Path) -> None:
