@@ -72,7 +72,8 @@ def _rows(tx: Tx, world: World, clock: Clock, entropy: Entropy) -> Iterator[_Row
 def _instance(tx: Tx, world: World) -> Iterator[Problem]:
     wanted, there = world.content.instance, tx.instance_id()
     if wanted not in (None, there):
-        yield problem(world, f"this database is the instance {there}", "instance")
+        hint = "leave it out, or stop what uses the database, remove it, and bootstrap again: a new one takes it"
+        yield problem(world, f"this database is the instance {there}", "instance", hint=hint)
 
 
 def _dangling(tx: Tx, world: World, rows: list[_Row]) -> Iterator[Problem]:
