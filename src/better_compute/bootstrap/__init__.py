@@ -28,7 +28,8 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A client, and what it talks to: `server` is a URL, or the database of an embedded control plane."""
+    """A client, and what it talks to: `server` is a URL, or the database of an embedded control plane
+    as it may be shown."""
 
     client: Client
     server: str
@@ -48,13 +49,12 @@ def connect(
     token: str | None = None,
     caller: str | None = None,
     timeout: float = 30.0,
-    connections: int = 16,
     runtime: Runtime = SYSTEM,
 ) -> Connection:
     """A client that acts as `tenant_id`: at the server of a URL, with `token`; or at an embedded control plane, as its
     identity `caller`. A tenant of None serves those few operations that need none.
 
-    `timeout` is in seconds; so many `connections` may be in use at once.
+    `timeout` is in seconds.
 
     Raises ComputeError before anything is sent: for a URL, token, database or world file that cannot be used, and for
     a caller that the embedded control plane does not know.
@@ -63,12 +63,13 @@ def connect(
         return _embedded(server, tenant_id, caller, runtime)
     from better_compute.http import Http
 
-    http = Http(server, token=token, timeout=timeout, connections=connections)
+    http = Http(server, token=token, timeout=timeout)
     return Connection(_client(http, tenant_id, runtime), http.server, http.close)
 
 
 def _embedded(server: Embedded, tenant_id: str | None, caller: str | None, runtime: Runtime) -> Connection:
     from better_compute.bootstrap.plane import open_plane
+    from better_compute.domain.policy.urls import mask_database
     from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
     from better_compute.http import Http, InProcess
     from better_compute.service.actions import ROOT
@@ -79,7 +80,7 @@ def _embedded(server: Embedded, tenant_id: str | None, caller: str | None, runti
     plane = open_plane(server.database, runtime, server.world, create=server.create)
     try:
         plane.check_identity(caller, tenant_id or ROOT, server.database, server.world)
-        http = Http(server.database, token=caller, transport=InProcess(plane.by_name()))
+        http = Http(mask_database(server.database), token=caller, transport=InProcess(plane.by_name()))
     except BaseException:
         plane.close()
         raise
@@ -88,7 +89,7 @@ def _embedded(server: Embedded, tenant_id: str | None, caller: str | None, runti
         http.close()
         plane.close()
 
-    return Connection(_client(http, tenant_id, runtime), server.database, close)
+    return Connection(_client(http, tenant_id, runtime), http.server, close)
 
 
 def _client(http: Http, tenant_id: str | None, runtime: Runtime) -> Client:

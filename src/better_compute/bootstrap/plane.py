@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 
 from better_compute.api.handle import handler
 from better_compute.bootstrap.machines import join_all, join_created
 from better_compute.bootstrap.runtime import Runtime
 from better_compute.domain.ids import KEY_SAYS, is_key
+from better_compute.domain.policy.urls import mask_database
 from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem, did_you_mean
 from better_compute.iam import OwnTenant, Tokens, Trusted
 from better_compute.service.actions import ROOT
@@ -49,9 +51,8 @@ class ControlPlane:
         file = world or "FILE"
         where = str(world) if world else "a world file"
         near = did_you_mean(identity_id, self.store.view(lambda tx: _identities(tx, tenant_id)))
-        to_add = (
-            f"write `{line}` under `identities` in {where}, and run `better-compute world {file} --database {database}`"
-        )
+        command = f"better-compute world {quote(str(file))} --database {quote(mask_database(database))}"
+        to_add = f"write `{line}` under `identities` in {where}, and run `{command}`"
         hint = f"{near} If not, {to_add}" if near else to_add
         message = f"the embedded control plane knows no identity {identity_id}"
         raise ComputeError(Problem(UNAUTHENTICATED, "world.identity", message, "caller", hint))
@@ -75,16 +76,21 @@ def open_plane(database: str, runtime: Runtime, world: Path | None = None, *, cr
 
     Raises ComputeError; also, with `create` false, for an SQLite file that is not there.
     """
-    url = database if "://" in database else SQLITE + database
-    if not create and url.startswith(SQLITE) and not Path(url.removeprefix(SQLITE)).exists():
-        hint = "`better-compute bootstrap` makes one"
-        raise ComputeError(Problem(INVALID_INPUT, "storage.url", f"there is no database at {database}", hint=hint))
-    store = open_store(url, clock=runtime.clock, sleep=runtime.sleep, entropy=runtime.entropy)
+    store = opened_store(database, runtime, create=create)
     try:
         return _ready(store, runtime, world)
     except BaseException:
         store.close()
         raise
+
+
+def opened_store(database: str, runtime: Runtime, *, create: bool = True) -> Store:
+    """The database alone, with today's schema: a new one is still nobody's world. Raises ComputeError, as above."""
+    url = database if "://" in database else SQLITE + database
+    if not create and url.startswith(SQLITE) and not Path(url.removeprefix(SQLITE)).exists():
+        hint = "`better-compute bootstrap` makes one"
+        raise ComputeError(Problem(INVALID_INPUT, "storage.url", f"there is no database at {database}", hint=hint))
+    return open_store(url, clock=runtime.clock, sleep=runtime.sleep, entropy=runtime.entropy)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from better_compute.bootstrap.plane import ControlPlane
+from better_compute.domain.policy.urls import mask_database
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from better_compute.http import is_loopback
 
@@ -64,7 +65,7 @@ def is_private(listening: socket.socket) -> bool:
     return is_loopback(listening.getsockname()[0])
 
 
-def serve(plane: ControlPlane, listening: socket.socket, say: Callable[[str], object]) -> None:
+def serve(plane: ControlPlane, database: str, listening: socket.socket, say: Callable[[str], object]) -> None:
     """Answer until SIGTERM or SIGINT; calls in flight are finished, then the signal takes its usual course."""
     from better_compute.api import asgi
 
@@ -72,7 +73,7 @@ def serve(plane: ControlPlane, listening: socket.socket, say: Callable[[str], ob
     asgi.run(
         asgi.Door(plane.by_token(log.warning)),
         listening,
-        lambda: say(f"listening on {url_of(listening)}"),
+        lambda: say(f"listening on {url_of(listening)} for the database {mask_database(database)}"),
         log_config=None,
         access_log=False,
         server_header=False,

@@ -80,11 +80,11 @@ def world(file: Path, database: str) -> None:
 @database_option
 def migrate(database: str) -> None:
     """Bring a database to this build's schema. Any command does so when it opens one."""
-    from better_compute.bootstrap.plane import opened
+    from better_compute.bootstrap.plane import opened_store
     from better_compute.storage.schema import NEWEST
 
-    with opened(database, SYSTEM):
-        click.echo(f"the schema is {NEWEST}", err=True)
+    opened_store(database, SYSTEM).close()
+    click.echo(f"the schema is {NEWEST}", err=True)
 
 
 def _say_made(file: Path, identity: str, made: bool) -> None:

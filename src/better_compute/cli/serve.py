@@ -11,10 +11,10 @@ import click
 from better_compute.bootstrap.runtime import SYSTEM
 from better_compute.cli.target import DATABASE
 from better_compute.cli.text import printable
+from better_compute.domain.policy.urls import mask_database
 
 ADDRESS = "127.0.0.1:8080"
-SQLITE = "sqlite:"
-FILE = f"{SQLITE}///better-compute.db"
+FILE = "sqlite:///better-compute.db"
 
 
 @click.command(epilog="Example: better-compute serve --database postgresql://compute@db/compute --listen 0.0.0.0:8080")
@@ -39,11 +39,14 @@ def serve(database: str, address: str, world: Path | None) -> None:
             click.echo("Warning: tokens would cross the network in clear; put a proxy with TLS before this", err=True)
         if not plane.store.view(lambda tx: tx.credentials(None, 1, None)):
             click.echo(printable(_nobody(database)), err=True)
-        serving.serve(plane, listening, lambda text: click.echo(f"better-compute: {text}", err=True))
+        serving.serve(plane, database, listening, _say)
+
+
+def _say(text: str) -> None:
+    click.echo(printable(f"better-compute: {text}"), err=True)
 
 
 def _nobody(database: str) -> str:
-    """What a new operator does next; the URL of a server may hold a password, and is not repeated."""
-    url = database if database.startswith(SQLITE) or "://" not in database else "URL"
-    command = f"better-compute bootstrap --database {quote(url)} --token-file root.token"
+    """What a new operator does next."""
+    command = f"better-compute bootstrap --database {quote(mask_database(database))} --token-file root.token"
     return f"Nobody has a token yet: `{command}` writes the first one"

@@ -1,13 +1,16 @@
 """Connections: embedded ones are made on the spot, and ask as the identity they are told."""
 
 import os
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from better_compute.bootstrap import Embedded, connect
+from better_compute.bootstrap import SYSTEM, Embedded, connect
+from better_compute.bootstrap.plane import opened
+from better_compute.bootstrap.tokens import ADMIN, first_token
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.problems import ComputeError
 from tests.better_compute.bootstrap.conftest import Connect
@@ -56,6 +59,18 @@ def test_who_asks_must_stand_under_identities_and_the_error_shows_the_line(write
     )
     assert "in a world file" in refused(Embedded(database), "sa_new")
     assert "none was named" in refused(Embedded(database), None)
+
+
+def test_the_password_of_a_database_is_shown_nowhere(postgres_url: str, tmp_path: Path) -> None:
+    database = f"{postgres_url}&password=s3cret"
+    said = refused(Embedded(database), "nobody")
+    assert re.search(r"--database 'postgresql\S*\(sensitive\)'", said)
+    assert "s3cret" not in said
+    with opened(database, SYSTEM) as plane:
+        first_token(plane, tmp_path / "token")
+    with connect(Embedded(database), tenant_id="root", caller=ADMIN) as connection:
+        assert "(sensitive)" in connection.server
+        assert "s3cret" not in connection.server
 
 
 def test_the_name_of_who_asks_is_no_secret(embedded: Connect, write: Write) -> None:

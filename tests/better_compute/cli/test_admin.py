@@ -87,6 +87,14 @@ def test_migrate_says_where_the_schema_is(cli: Run, database: str) -> None:
     assert cli("migrate", "--database", "mysql://x").code == 1
 
 
+def test_a_migrated_database_is_still_new_to_its_world(cli: Run, tmp_path: Path) -> None:
+    database, world = str(tmp_path / "new.db"), tmp_path / "world.yaml"
+    world.write_text(WORLD)
+    assert cli("migrate", "--database", database).code == 0
+    done = cli("bootstrap", "--database", database, "--world", str(world), "--token-file", str(tmp_path / "root"))
+    assert (done.code, done.err) == (0, f"{tmp_path / 'root'} holds root-admin's token\n")
+
+
 def test_the_family_of_names_that_are_given(cli: Run) -> None:
     assert cli("family", "NVIDIA H100 80GB HBM3", "GeForce Nonsense 9", "NVIDIA L40S").out == "H100\nunknown\nL40S\n"
 

@@ -229,6 +229,12 @@ def test_a_postgresql_url_that_cannot_be_read_is_refused_without_its_password() 
     assert "s3cret" not in repr(error) + repr(error.__cause__)
 
 
+def test_a_password_with_a_bare_at_sign_is_not_taken_for_a_host() -> None:
+    assert "%40" in assert_refused("postgresql://me:my@s3cret@/db", "not a PostgreSQL URL").problems[0].hint
+    error = assert_refused("postgresql://me:my@s3cret@db.invalid/db", "not a PostgreSQL URL")
+    assert "s3cret" not in repr(error)
+
+
 def test_a_server_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
     error = assert_refused(f"postgresql://me:s3cret@/db?host={tmp_path}", "not reachable", UNAVAILABLE)
     assert error.retry_after_ms == 1000

@@ -1,4 +1,4 @@
-"""The user part of URLs: in `https://user:password@host/` what no output may show."""
+"""What no output may show of a URL: in `https://user:password@host/` its user part."""
 
 from __future__ import annotations
 
@@ -20,3 +20,17 @@ def has_userinfo(value: str) -> bool:
 def mask_text(value: str) -> str:
     """The text with the user part of each URL in it replaced: `https://(sensitive)@host/`."""
     return _USER_PART.sub(rf"\1{SENSITIVE}@", value) if "@" in value else value
+
+
+def mask_database(database: str) -> str:
+    """A database as it may be shown: the path of an SQLite file as it is; of a URL neither what stands before its last
+    `@` (a password may hold any character, where its writer escaped none) nor its parameters, of which one may be a
+    password."""
+    scheme, separator, rest = database.partition("://")
+    if not separator or scheme == "sqlite":
+        return database
+    user, at, place = rest.rpartition("@")
+    if "?" in user:
+        return f"{scheme}://{SENSITIVE}"
+    place, question, _ = place.partition("?")
+    return f"{scheme}://" + (f"{SENSITIVE}@" if at else "") + place + (f"?{SENSITIVE}" if question else "")
