@@ -19,7 +19,8 @@ MAX_ANSWER = 256 * 1024 * 1024
 TIMEOUT = 30.0
 """Seconds that a client waits for a connection, or for the next part of an answer."""
 
-CONNECTIONS = 16
+CONNECTIONS = 64
+"""So many calls may be under way at once: as many as an apply makes at most. Each is opened when it is first needed."""
 
 PATIENCE = 10
 """So many timeouts are the longest that one answer may take in all: a server could send a byte now and then."""
@@ -71,7 +72,6 @@ class Http:
         *,
         token: str | None = None,
         timeout: float = TIMEOUT,
-        connections: int = CONNECTIONS,
         transport: httpx.BaseTransport | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -87,13 +87,13 @@ class Http:
         self._timeout = timeout
         self._clock = clock
         try:
-            self._client = self._open(token, connections, transport)
+            self._client = self._open(token, transport)
         except (OSError, ImportError, ValueError, httpx.InvalidURL) as error:
             # A file of certificates that is not there, a proxy whose URL cannot be used.
             message = f"the network settings of the environment cannot be used: {error}"
             raise _refused(message, "see SSL_CERT_FILE, HTTPS_PROXY and ALL_PROXY") from error
 
-    def _open(self, token: str | None, connections: int, transport: httpx.BaseTransport | None) -> httpx.Client:
+    def _open(self, token: str | None, transport: httpx.BaseTransport | None) -> httpx.Client:
         url = urlsplit("http://embedded" if transport else self.server)
         return httpx.Client(
             base_url=url.geturl(),
@@ -101,7 +101,7 @@ class Http:
             # Waiting for a free connection is no failure: the caller may have more threads than connections.
             timeout=httpx.Timeout(self._timeout, pool=None),
             limits=httpx.Limits(
-                max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=IDLE_SECONDS
+                max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS, keepalive_expiry=IDLE_SECONDS
             ),
             transport=transport,
             verify=url.scheme == "https",

@@ -96,6 +96,7 @@ def server() -> Iterator[Server]:
 
     class Quiet(ThreadingHTTPServer):
         daemon_threads = True
+        request_queue_size = 128
 
         def handle_error(self, *_: Any) -> None:
             pass

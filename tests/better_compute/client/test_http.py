@@ -1,11 +1,14 @@
 """Where a client sends things, and above all where it sends no token."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 
 from better_compute.client import Calls, Client, Retry
 from better_compute.domain.problems import ComputeError
 from better_compute.http import Http, checked_url, is_loopback
-from tests.better_compute.client.conftest import Server, data
+from tests.better_compute.client.conftest import Handler, Server, data
 
 TOKEN = "bc_0123456789abcdef"
 
@@ -96,3 +99,18 @@ def test_certificates_that_are_not_there_are_a_clear_error(monkeypatch: pytest.M
     with pytest.raises(ComputeError, match="network settings of the environment") as caught:
         Http("https://compute.example.com")
     assert "SSL_CERT_FILE" in caught.value.problems[0].hint
+
+
+def test_as_many_calls_are_under_way_as_an_apply_makes_at_most(server: Server) -> None:
+    all_of_them = Barrier(64, timeout=30)
+
+    def step(handler: Handler) -> None:
+        all_of_them.wait()
+        data({})(handler)
+
+    server.script = [step]
+    http = Http(server.url)
+    with ThreadPoolExecutor(64) as executor:
+        answers = list(executor.map(lambda _: http.post("/", b"{}", {}), range(64)))
+    http.close()
+    assert [answer.status for answer in answers] == [200] * 64
