@@ -22,6 +22,10 @@ from better_compute.domain.commands import (
 from better_compute.domain.problems import (
     CONFLICT,
     INTERNAL_ERROR,
+    NO_ANSWER,
+    NOT_REACHED,
+    OTHER_INSTANCE,
+    STRANGE_ANSWER,
     UNAVAILABLE,
     VERSION_CONFLICT,
     ComputeError,
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[Outcome], None]
 
-_NO_WORD = ("client.network", "client.answer")
+_NO_WORD = (NO_ANSWER, STRANGE_ANSWER)
 """Rules of calls that were sent and had no answer of a control plane: they may have been carried out."""
 
 
@@ -124,7 +128,7 @@ def _perform(operation: Operation, writer: Writer, halt: _Halt) -> Outcome:
             outcome = Outcome(operation, "done", "already as wished")
         if attempts > 1 and not writer.stop.is_set():
             halt.why = halt.why or _silence(error, writer.client)
-        if error.problems[0].rule == "client.instance":
+        if error.problems[0].rule == OTHER_INSTANCE:
             halt.why = "another control plane answers"
     except Exception as error:  # a call that goes wrong in a way nobody thought of must not lose the report of the rest
         outcome = Outcome(operation, "failed", problem=Problem(INTERNAL_ERROR, "apply.call", repr(error)))
@@ -144,7 +148,7 @@ def _explained(problem: Problem, *, unknown: bool) -> Problem:
 
 def _silence(error: ComputeError, client: Client) -> str:
     """Why no other call makes sense after one that gave up: the server is gone, and each would wait as long."""
-    if error.problems[0].rule not in (*_NO_WORD, "client.connect"):
+    if error.problems[0].rule not in (*_NO_WORD, NOT_REACHED):
         return ""
 
     def give_up(attempt: Attempt) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from better_compute.domain.atoms import ATOMS
-from better_compute.domain.problems import Problem
+from better_compute.domain.problems import BLOCKED, Problem
 from fleetctl.live import Live
 from fleetctl.plan import Operation, Plan
 from fleetctl.words import count
 
 MAX_ARCHIVES = 1
-MAX_ARCHIVE_PERCENT = 10
+"""At every size of fleet: the other limit, max(1, 10 percent of the live pools), is never below it."""
 MAX_WITHDRAWALS = 10
 
 ALLOWABLE = ("archives", "withdrawals")
@@ -36,20 +36,13 @@ def check(plan: Plan, live: Live, override: Override) -> list[Problem]:
     withdrawals = [operation for operation in plan.operations if _withdraws(operation, live)]
     lost = sum(len(live.others(operation.pool_id)) for operation in archives) + len(withdrawals)
     found = []
-    if (limit := _archive_limit(plan, override)) < len(archives):
+    if (limit := override.numbers.get("archives", MAX_ARCHIVES)) < len(archives):
         message = f"{count(len(archives), 'archive')}, and one apply may do {limit}"
         found.append(_problem("guard.archives", message, "archives", len(archives), archives[0]))
     if (limit := override.numbers.get("withdrawals", MAX_WITHDRAWALS)) < lost:
         message = f"{count(lost, 'withdrawal')}, and one apply may do {limit}"
         found.append(_problem("guard.withdrawals", message, "withdrawals", lost, (withdrawals or archives)[0]))
     return found
-
-
-def _archive_limit(plan: Plan, override: Override) -> int:
-    """The smaller of the absolute and the relative limit, at every size of fleet; an override lifts both."""
-    if "archives" in override.numbers:
-        return override.numbers["archives"]
-    return min(MAX_ARCHIVES, max(1, plan.live_pools * MAX_ARCHIVE_PERCENT // 100))
 
 
 def _withdraws(operation: Operation, live: Live) -> bool:
@@ -67,4 +60,4 @@ def _withdraws(operation: Operation, live: Live) -> bool:
 
 def _problem(rule: str, message: str, name: str, number: int, first: Operation) -> Problem:
     hint = f'if that is meant: --allow {name}={number} --reason "why"'
-    return Problem("BLOCKED", rule, message, hint=hint, source=first.source)
+    return Problem(BLOCKED, rule, message, hint=hint, source=first.source)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from better_compute.domain.facts import Site
 from better_compute.domain.ids import DERIVATION
-from better_compute.domain.problems import INVALID_STATE, UNAVAILABLE, ComputeError, Problem
+from better_compute.domain.problems import ACCESS_DENIED, INVALID_STATE, UNAVAILABLE, ComputeError, Problem
 from better_compute.domain.state import PoolState
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def read(client: Client, url: str, tenant_id: str) -> Live:
         raise ComputeError(Problem(INVALID_STATE, "server.derivation", message, hint="use the build of that server"))
     if not isinstance(info.digest_key, str):
         message = f"this identity may not read the pools that {tenant_id} owns"
-        raise ComputeError(Problem("ACCESS_DENIED", "server.rights", message))
+        raise ComputeError(Problem(ACCESS_DENIED, "server.rights", message))
     digest_key = _key(info.digest_key)
     pools, sequence = client.pools.all(owned=True)
     return Live(

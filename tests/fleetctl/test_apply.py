@@ -220,6 +220,8 @@ def test_nothing_more_is_written_once_another_control_plane_answers(home: Home) 
 
     outcomes = run(home, bend, parallelism=1)
     assert [o.status for o in outcomes] == ["done"] * 2 + ["failed"] + ["notStarted"] * 6
+    assert outcomes[2].problem is not None
+    assert "it may have done what this call asked for" in outcomes[2].problem.message
     assert {o.note for o in outcomes[3:]} == {"another control plane answers"}
     assert calls == ["pools/create"] * 3
 

@@ -12,7 +12,15 @@ import msgspec
 
 from better_compute.client.peer import Peer
 from better_compute.client.retry import TRANSIENT, Retry, repeatable
-from better_compute.domain.problems import INVALID_INPUT, UNAVAILABLE, ComputeError, Problem
+from better_compute.domain.problems import (
+    INVALID_INPUT,
+    NO_ANSWER,
+    NOT_REACHED,
+    STRANGE_ANSWER,
+    UNAVAILABLE,
+    ComputeError,
+    Problem,
+)
 from better_compute.http import Http, NetworkError
 from better_compute.wire.message import CHANGE_HEADER, CHANGE_LIMIT, INSTANCE_HEADER, PREFIX, Response
 
@@ -86,7 +94,7 @@ class Calls:
             text = self._clean(str(error))
             message = f"the answer of {self.http.server} to {operation} is not understood: {text}"
             hint = "is it a control plane, of the same version as this client?"
-            raise ComputeError(Problem(UNAVAILABLE, "client.answer", message, hint=hint)) from error
+            raise ComputeError(Problem(UNAVAILABLE, STRANGE_ANSWER, message, hint=hint)) from error
 
     def _send(self, operation: str, data: bytes) -> bytes | _Failure:
         headers = {"content-type": "application/json", "x-better-compute": "1"}
@@ -96,7 +104,7 @@ class Calls:
         try:
             answer = self.http.post(f"{PREFIX}{operation}", data, headers)
         except NetworkError as error:
-            rule = "client.network" if error.sent else "client.connect"
+            rule = NO_ANSWER if error.sent else NOT_REACHED
             problem = Problem(UNAVAILABLE, rule, self._clean(str(error)), hint=error.hint)
             return _Failure(ComputeError(problem), error.transient)
         name = answer.headers.get(INSTANCE_HEADER)
@@ -136,7 +144,7 @@ class Calls:
             return Problem(UNAVAILABLE, "client.redirect", message, hint=hint)
         kind = answer.headers.get("content-type", "").partition(";")[0].strip() or "no type"
         message = f"{server} answered with HTTP {answer.status} and {self._clean(kind)}, not as a control plane does"
-        return Problem(UNAVAILABLE, "client.answer", message, hint="is this the right URL, and what stands before it?")
+        return Problem(UNAVAILABLE, STRANGE_ANSWER, message, hint="is this the right URL, and what stands before it?")
 
     def _clean(self, text: str) -> str:
         """A text of the server's without the token, whatever it repeats, and not endlessly long."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Lock
 
-from better_compute.domain.problems import INVALID_STATE, ComputeError, Problem
+from better_compute.domain.problems import INVALID_STATE, OTHER_INSTANCE, ComputeError, Problem
 
 
 class Peer:
@@ -16,17 +16,24 @@ class Peer:
         self._ids: list[str] = []
 
     def check(self) -> None:
-        """Raises ComputeError once two have answered."""
+        """Before a call. Raises ComputeError once two have answered."""
         if len(self._ids) > 1:
-            first, other = self._ids[:2]
-            message = f"another control plane answers behind the same URL: {other}, and before it was {first}"
-            hint = "nothing more was sent; find out what stands behind the server's URL, then plan again"
-            raise ComputeError(Problem(INVALID_STATE, "client.instance", message, hint=hint))
+            raise self._another("this call was not sent")
 
     def meet(self, name: str | None) -> None:
         """Take note of who answered; None is what stands in between and names nobody. Raises ComputeError."""
-        if name is not None:
-            with self._lock:
-                if name not in self._ids:
-                    self._ids.append(name)
-        self.check()
+        if name is None:
+            return
+        with self._lock:
+            if name not in self._ids:
+                self._ids.append(name)
+        if name != self._ids[0]:
+            raise self._another("it may have done what this call asked for")
+
+    def _another(self, consequence: str) -> ComputeError:
+        first, other = self._ids[:2]
+        message = (
+            f"another control plane answers behind the same URL: {other}, and before it was {first}; {consequence}"
+        )
+        hint = "find out what stands behind the server's URL, then plan again"
+        return ComputeError(Problem(INVALID_STATE, OTHER_INSTANCE, message, hint=hint))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from better_compute.client.calls import Calls
-from better_compute.domain.problems import UNAVAILABLE, ComputeError, Problem
+from better_compute.domain.problems import STRANGE_ANSWER, UNAVAILABLE, ComputeError, Problem
 from better_compute.domain.state import PoolState
 from better_compute.wire import decode
 from better_compute.wire.views import EventView, PoolView
@@ -33,7 +33,7 @@ def pages(
             return
         if page.next_cursor in seen:
             message = f"{calls.http.server} does not come to the end of {operation}: a page leads back to itself"
-            raise ComputeError(Problem(UNAVAILABLE, "client.answer", message))
+            raise ComputeError(Problem(UNAVAILABLE, STRANGE_ANSWER, message))
         seen.add(page.next_cursor)
         more = {"cursor": page.next_cursor}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from better_compute.domain.problems import NOT_FOUND, TENANT_INACTIVE, Problem
+from better_compute.domain.problems import NOT_FOUND, TENANT_INACTIVE, UNCHECKED, Problem
 
 TenantStatus = Literal["active", "inactive"]
 
@@ -43,7 +43,7 @@ class Facts:
 def unchecked(rule: str, path: str, what: str) -> Problem:
     """A fact that could not be read here: the server judges it when it is asked."""
     return Problem(
-        "UNCHECKED", rule, f"{what} is not known here, so this rule was not judged", path, severity="unchecked"
+        UNCHECKED, rule, f"{what} is not known here, so this rule was not judged", path, severity="unchecked"
     )
 
 

@@ -24,6 +24,16 @@ REQUEST_TIMEOUT = "REQUEST_TIMEOUT"
 RATE_LIMITED = "RATE_LIMITED"
 UNAVAILABLE = "UNAVAILABLE"
 INTERNAL_ERROR = "INTERNAL_ERROR"
+UNCHECKED = "UNCHECKED"
+"""No refusal: a fact that a rule needs was not known."""
+BLOCKED = "BLOCKED"
+"""A limit of the client's own, such as a guard."""
+
+# Rules of calls that have no answer of the control plane that was asked; a client decides by them how to go on.
+NOT_REACHED = "client.connect"
+NO_ANSWER = "client.network"
+STRANGE_ANSWER = "client.answer"
+OTHER_INSTANCE = "client.instance"
 
 
 @dataclass(frozen=True, slots=True)

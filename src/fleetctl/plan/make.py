@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from better_compute.domain.problems import INVALID_STATE, Problem
-from better_compute.domain.state import PoolState
+from better_compute.domain.problems import INVALID_STATE, UNCHECKED, Problem
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.diff import Diff, compare
@@ -21,7 +20,7 @@ from fleetctl.plan.operations import operations
 class Plan:
     """What will be done, in `operations`' order or any that their `depends_on` admits, and what was found on the way.
 
-    A finding of severity `error` blocks the whole plan. Counts are of entries and of live pools.
+    A finding of severity `error` blocks the whole plan. Counts are of entries.
     """
 
     scope: Scope
@@ -34,8 +33,6 @@ class Plan:
     changed_pools: int
     unchanged: int
     """Entries that are as wished: those that are neither changed nor kept from it by a finding."""
-    live_pools: int
-    """Those of the entries that are live and not archived."""
     removed: tuple[str, ...]
     foreign: int
 
@@ -74,14 +71,9 @@ def make(desired: Desired, live: Live) -> Plan:
         entries=len(desired.entries),
         changed_pools=len({operation.pool_id for operation in ordered}),
         unchanged=len(desired.entries) - len(diff.pools),
-        live_pools=sum(_is_live(live.pools.get(pool_id)) for pool_id in desired.entries),
         removed=tuple(pool.idempotency_key or pool.id for pool in diff.removed),
         foreign=diff.foreign,
     )
-
-
-def _is_live(state: PoolState | None) -> bool:
-    return state is not None and state.pool is not None and not state.pool.archived
 
 
 def _ordered(unordered: list[Operation], ordering: Ordering, digests: list[str]) -> tuple[Operation, ...]:
@@ -130,7 +122,7 @@ def _findings(diff: Diff, live: Live) -> list[Problem]:
         found.append(Problem(INVALID_STATE, "fleet.removed", message, name, hint, severity="warning"))
     if ORIGIN not in live.instance.capabilities:
         message = "this server does not say who made a pool, so pools that left the files cannot be told from others"
-        found.append(Problem("UNCHECKED", "fleet.removed", message, severity="unchecked"))
+        found.append(Problem(UNCHECKED, "fleet.removed", message, severity="unchecked"))
     return found
 
 

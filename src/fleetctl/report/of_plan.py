@@ -35,7 +35,7 @@ def of_plan(plan: Plan, header: Header, *, desired: Desired, live: Live) -> form
         "reason": None if header.reason is None else mask_text(header.reason),
         "operations": [_operation(operation, pools.of(operation.pool_id)) for operation in plan.operations],
         "findings": parts.worst_first(plan.findings),
-        "drift": [],
+        "drift": None,
         "losses": grants.losses(changes),
         "capacity": grants.capacity(plan, live, changes, pools),
         "summary": _summary(plan, desired),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from fleetctl.report.forms.drifted import Drifted
 from fleetctl.report.forms.shared import Action, Change, Headed, Json, Problem, Source
 
 
@@ -88,7 +87,8 @@ class PlanSummary(TypedDict):
 
 class PlanReport(Headed):
     """A plan, and the file that `plan --out` writes. `digest` is of what will be done, `inputs` of what the files wish,
-    `checksum` of the whole file without itself. `sequence` is the owner's last event in the live state."""
+    `checksum` of the whole file without itself. `sequence` is the owner's last event in the live state. `base`, `selection`
+    and `drift` are null: the plan is of the whole fleet, and neither a base nor drift was looked at."""
 
     kind: Literal["plan"]
     sequence: int
@@ -103,7 +103,7 @@ class PlanReport(Headed):
     reason: str | None
     operations: list[Operation]
     findings: list[Problem]
-    drift: list[Drifted]
+    drift: None
     losses: list[Loss]
     capacity: list[Capacity]
     summary: PlanSummary
