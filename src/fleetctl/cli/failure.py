@@ -8,13 +8,14 @@ from collections.abc import Iterator
 
 import click
 
-from better_compute.domain.problems import ComputeError, Problem
+from better_compute.domain.problems import INTERNAL_ERROR, ComputeError, Problem
 from fleetctl.cli import streams
 from fleetctl.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_STALE, EXIT_USAGE, Stop
 from fleetctl.render.escape import escape
 
 DEBUG = "FLEETCTL_DEBUG"
 _CODES = {EXIT_STALE: "MISMATCH", EXIT_USAGE: "USAGE"}
+_STOPPED = "STOPPED"
 _LONGEST = 300
 
 
@@ -29,6 +30,19 @@ def tell(error: BaseException) -> int:
         streams.say("\n".join(escape(mask_text(line)) for line in lines))
     streams.say("".join(_text(error)))
     return exit_code(error)
+
+
+def document(error: Exception) -> None:
+    """Print on stdout, as JSON, why there is no other result; `tell` says it to people as well."""
+    if isinstance(error, BrokenPipeError) or _is_interrupt(error):
+        return
+    from fleetctl.report import of_problems  # not at the top: `--help` reports nothing
+
+    problems = _problems(error) or (_as_problem(error),)
+    try:
+        streams.show(of_problems(problems), "json")
+    except OSError as closed:
+        streams.give_up(closed)
 
 
 def exit_code(error: BaseException) -> int:
@@ -47,21 +61,29 @@ def _text(error: BaseException) -> Iterator[str]:
         yield _rendered(problems)
         if isinstance(error, ComputeError) and error.retry_after_ms is not None:
             yield _hint(f"ask again in {max(1, round(error.retry_after_ms / 1000))} s")
-    elif isinstance(error, Stop):
-        yield _line(_CODES.get(error.exit_code, "STOPPED"), error.message)
-        yield from (f"  {escape(detail)}\n" for detail in error.details)
-        yield _hint(error.hint)
     elif isinstance(error, click.UsageError):
         yield from _usage(error)
     elif isinstance(error, BrokenPipeError) or _is_interrupt(error):
         yield ""
-    elif isinstance(error, OSError):
-        name = f": {error.filename}" if error.filename else ""
-        yield _line("STOPPED", f"{error.strerror or type(error).__name__}{name}")
     else:
-        said = f"{type(error).__name__}: {error}"[:_LONGEST]
-        yield _line("INTERNAL_ERROR", f"this should not have happened ({said})")
-        yield _hint(f"{DEBUG}=1 shows where; please report it with that")
+        message, details = (error.message, error.details) if isinstance(error, Stop) else ("", ())
+        problem = _as_problem(error)
+        yield _line(problem.code, message or problem.message)
+        yield from (f"  {escape(detail)}\n" for detail in details)
+        yield _hint(problem.hint)
+
+
+def _as_problem(error: BaseException) -> Problem:
+    """An error that brings no problems of its own."""
+    if isinstance(error, Stop):
+        message = ": ".join((error.message, "; ".join(error.details))) if error.details else error.message
+        return Problem(_CODES.get(error.exit_code, _STOPPED), "", message, hint=error.hint)
+    if isinstance(error, OSError):
+        name = f": {error.filename}" if error.filename else ""
+        return Problem(_STOPPED, "", f"{error.strerror or type(error).__name__}{name}")
+    said = f"{type(error).__name__}: {error}"[:_LONGEST]
+    hint = f"{DEBUG}=1 shows where; please report it with that"
+    return Problem(INTERNAL_ERROR, "", f"this should not have happened ({said})", hint=hint)
 
 
 def _problems(error: BaseException) -> tuple[Problem, ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from better_compute.domain.problems import did_you_mean
-from fleetctl.cli import streams
+from fleetctl.cli import failure, streams
 from fleetctl.cli.streams import Format
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def examples(*lines: str) -> str:
 
 
 def common(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """The flags of `groups`, handed to the command as one `Common`."""
+    """The flags of `groups`, handed to the command as one `Common`. Where the result is JSON, an error is JSON too."""
 
     def decorate(function: Command) -> Command:
         @wraps(function)
@@ -71,7 +71,14 @@ def common(*groups: Callable[[Command], Command]) -> Callable[[Command], Command
             shared = {name: given.pop(name) for name in Common.__dataclass_fields__ if name in given}
             if shared.get("allow") and shared.get("reason") is None:
                 raise click.UsageError("--allow needs --reason: who reads the events later wants to know why")
-            return function(Common(**shared), **given)
+            try:
+                return function(Common(**shared), **given)
+            except click.UsageError:
+                raise
+            except Exception as error:
+                if shared.get("format") == "json":
+                    failure.document(error)
+                raise
 
         decorated: Command = command
         for group in reversed(groups):

@@ -22,7 +22,8 @@ WRITES: Final = ("compute:pools:create", "compute:pools:manage", "compute:pools:
 """Those that apply needs besides."""
 
 
-def of_validate(problems: Sequence[Problem], desired: Desired) -> forms.ValidationReport:
+def of_validate(problems: Sequence[Problem], desired: Desired | None) -> forms.ValidationReport:
+    """What is wrong with files that wish `desired`; None where they say nothing that can be wished."""
     found = parts.severities(problems)
     return {
         "formatVersion": FORMAT_VERSION,
@@ -30,8 +31,8 @@ def of_validate(problems: Sequence[Problem], desired: Desired) -> forms.Validati
         "valid": not found["error"],
         "problems": parts.worst_first(problems),
         "summary": {
-            "entries": len(desired.entries),
-            "offers": parts.offers(desired),
+            "entries": None if desired is None else len(desired.entries),
+            "offers": None if desired is None else parts.offers(desired),
             "errors": found["error"],
             "warnings": found["warning"],
             "unchecked": found["unchecked"],

@@ -21,6 +21,7 @@ FORMS: Final[dict[str, type]] = {
     "validation.v1": forms.ValidationReport,
     "id.v1": forms.IdReport,
     "whoami.v1": forms.WhoamiReport,
+    "error.v1": forms.ErrorReport,
 }
 """Name of the schema -> the report it is of."""
 

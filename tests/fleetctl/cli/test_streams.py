@@ -17,7 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fleetctl.report import schemas
-from tests.fleetctl.cli.runs import COMMAND, Fleet, Ran, process
+from tests.fleetctl.cli.runs import COMMAND, ROOT, Fleet, Ran, process
 
 POLISH = "  - {idempotencyKey: fra1-a, policy: {note: zażółć, word: gęś}, offers: []}\n"
 NAMES = {"plan": "plan.v1", "drift": "drift.v1", "validate": "validation.v1", "whoami": "whoami.v1"}
@@ -50,6 +50,65 @@ class TestJson:
         schema = schemas.schema(NAMES[command])
         assert list(Draft202012Validator(schema).iter_errors(json.loads(ran.out))) == []
         assert ran.err == ""
+
+    @pytest.mark.parametrize(
+        "entry",
+        [
+            "{idempotencyKey: fra1-a, gpumodel: H100}",
+            "{idempotencyKey: fra1-a",
+            "{idempotencyKey: fra1-a, class: metal}",
+        ],
+    )
+    def test_of_validate_is_its_report_whatever_is_wrong(self, entry: str, fleet: Fleet) -> None:
+        fleet.write(f"  - {entry}\n")
+        ran = fleet.on("validate", "--format", "json")
+        document = json.loads(ran.out)
+        assert (ran.code, ran.err, document["valid"], document["summary"]["errors"]) == (1, "", False, 1)
+        assert list(Draft202012Validator(schemas.schema("validation.v1")).iter_errors(document)) == []
+        assert document["problems"][0]["source"]["line"] == 9
+        assert document["summary"]["entries"] == (1 if "metal" in entry else None)
+
+    @pytest.mark.parametrize("command", ["plan", "drift", "apply", "whoami"])
+    @pytest.mark.parametrize(
+        ("wrong", "right", "tenant", "code", "said"),
+        [
+            ("flet: demo", "fleet: demo", "root", 1, "INVALID_INPUT"),
+            ("caller: nobody", "caller: sa_fleet", "root", 1, "UNAUTHENTICATED"),
+            ("fleet: demo", "fleet: demo", "acme", 4, "MISMATCH"),
+        ],
+    )
+    def test_of_a_command_that_fails_says_why(
+        self,
+        command: str,
+        wrong: str,
+        right: str,
+        tenant: str,
+        code: int,
+        said: str,
+        fleet: Fleet,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        fleet.write(root=ROOT.replace(right, wrong))
+        monkeypatch.setenv("FLEETCTL_TENANT", tenant)
+        ran = fleet.on(command, *(["--yes"] if command == "apply" else []), "--format", "json")
+        self.check_error(ran, code, said)
+
+    def test_of_an_id_that_nobody_can_derive_says_why(self, fleet: Fleet) -> None:
+        self.check_error(
+            fleet("id", "a", "--fleet", str(fleet.directory / "no"), "--format", "json"), 1, "INVALID_INPUT"
+        )
+        self.check_error(fleet("id", "a b", "--tenant", "t", "--caller", "c", "--format", "json"), 64, "USAGE")
+
+    @staticmethod
+    def check_error(ran: Ran, code: int, said: str) -> None:
+        document = json.loads(ran.out)
+        assert (ran.code, [problem["code"] for problem in document["problems"]]) == (code, [said])
+        assert list(Draft202012Validator(schemas.schema("error.v1")).iter_errors(document)) == []
+        assert document["problems"][0]["message"].partition(": ")[0] in ran.err
+
+    def test_of_a_usage_error_is_none(self, fleet: Fleet) -> None:
+        ran = fleet.on("plan", "--format", "json", "--allow", "archives=1")
+        assert (ran.code, ran.out) == (64, "")
 
     def test_of_an_apply_is_its_report_and_the_plan_stands_beside_it(self, fleet: Fleet) -> None:
         kept = fleet.directory / "report.json"

@@ -21,8 +21,8 @@ def validation(report: ValidationReport, style: Style) -> Iterator[str]:
     yield from problems.block(report["problems"], style)
     summary = report["summary"]
     found = problems.tally(summary["errors"], summary["warnings"], summary["unchecked"])
-    counts = f"{count(summary['entries'], 'pool')}, {count(summary['offers'], 'offer')}"
     if report["valid"]:
+        counts = f"{count(summary['entries'] or 0, 'pool')}, {count(summary['offers'] or 0, 'offer')}"
         yield style.green(f"Valid: {counts}.") + (f" {found}." if found else "")
     else:
         yield style.red(f"Not valid: {found}.")

@@ -8,10 +8,11 @@ from fleetctl.report.forms.shared import FormatVersion, Problem, Server
 
 
 class ValidationSummary(TypedDict):
-    """Counts of entries, of offers that the files state, and of problems."""
+    """Counts of entries, of offers that the files state, and of problems. null: the files could not be read, so that
+    nobody knows."""
 
-    entries: int
-    offers: int
+    entries: int | None
+    offers: int | None
     errors: int
     warnings: int
     unchecked: int
