@@ -72,6 +72,7 @@ def run(plan: Plan, writer: Writer) -> tuple[Outcome, ...]:
     A failed operation blocks those that depend on it and nothing else; a server that is gone, or is another, ends the
     run. Never plans anew: a killed apply is repaired by the same command again.
     """
+    writer.journal.begun(writer.change)
     halt = _Halt()
     operations = {operation.n: operation for operation in plan.operations}
     sorter = TopologicalSorter({operation.n: operation.depends_on for operation in plan.operations})
@@ -115,12 +116,12 @@ def _perform(operation: Operation, writer: Writer, halt: _Halt) -> Outcome:
         unknown = unknown or attempt.error.problems[0].rule in _NO_WORD
         if writer.stop.is_set() or halt.why:
             raise attempt.error  # what is asked again is a new call, and there is no new one
-        writer.journal.retried(operation, attempts, attempt.error.problems[0], attempt.wait)
         attempts += 1
+        writer.journal.retried(operation, attempts, attempt.error.problems[0], attempt.wait)
 
     try:
         client = writer.client.under({**writer.change, "operation": operation.digest}).watched(watch)
-        writer.journal.started(operation, attempts)
+        writer.journal.started(operation)
         outcome = _send(operation, client)
     except ComputeError as error:
         outcome = Outcome(operation, "failed", problem=_explained(error.problems[0], unknown=unknown))

@@ -380,10 +380,11 @@ def test_attempts_are_counted_and_journalled(home: Home) -> None:
     [outcome] = run(home, lambda a: answers.pop() if is_write(a) and answers else a.forward(), journal=journal)
     assert (outcome.status, outcome.attempts) == ("done", 3)
     lines = [json.loads(line) for line in journal.getvalue().splitlines()]
+    assert lines.pop(0)["event"] == "begin"
     assert [(line["event"], line["attempt"], line.get("code")) for line in lines] == [
         ("attempt", 1, None),
-        ("retry", 1, "RATE_LIMITED"),
-        ("retry", 2, "UNAVAILABLE"),
+        ("retry", 2, "RATE_LIMITED"),
+        ("retry", 3, "UNAVAILABLE"),
         ("done", 3, None),
     ]
 

@@ -29,7 +29,8 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def test_every_attempt_and_every_outcome_has_a_line(home: Home, tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     report = home.apply("--journal", path).report
-    found = lines(path)
+    begin, *found = lines(path)
+    assert (begin["event"], begin["change"]["digest"], begin["plan"]) == ("begin", report["digest"], report["digest"])
     assert [(line["n"], line["event"], line["attempt"]) for line in found] == [
         (1, "attempt", 1),
         (1, "done", 1),
@@ -52,7 +53,8 @@ def test_a_second_run_writes_on(home: Home, tmp_path: Path) -> None:
     home.wish(entry("a", {"acme": 9}))
     home.apply("--journal", path)
     found = lines(path)
-    assert len(found) == 8
+    assert [line["event"] for line in found].count("begin") == 2
+    assert len(found) == 10
     assert len({line["plan"] for line in found}) == 2
 
 
@@ -68,15 +70,15 @@ def test_retries_and_failures_say_their_code(home: Home, tmp_path: Path) -> None
 
         proxy.reset(rule)
         home.apply("--journal", path, code=5)
-    found = [(line["event"], line["attempt"], line.get("code")) for line in lines(path)]
+    found = [(line["event"], line["attempt"], line.get("code")) for line in lines(path)[1:]]
     assert found == [
         ("attempt", 1, None),
-        ("retry", 1, "UNAVAILABLE"),
+        ("retry", 2, "UNAVAILABLE"),
         ("done", 2, None),
         ("attempt", 1, None),
         ("failed", 1, "INVALID_STATE"),
     ]
-    assert "waitSeconds" in lines(path)[1]
+    assert "waitSeconds" in lines(path)[2]
     assert "example" not in path.read_text()
 
 
@@ -95,7 +97,14 @@ def test_a_line_is_out_before_its_call_is_made(home: Home, tmp_path: Path) -> No
         proxy.reset(rule)
         process = home.start("apply", "--yes", "--journal", str(path))
         process.communicate(timeout=60)
-    assert [(line["n"], line["event"]) for line in lines(path)] == [(1, "attempt"), (1, "done"), (2, "attempt")]
+    assert [(line["n"], line["event"]) for line in lines(path)[1:]] == [(1, "attempt"), (1, "done"), (2, "attempt")]
+
+
+def test_what_the_guards_let_pass_is_written_with_its_reason(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    home.apply("--journal", path, "--allow", "archives=3", "--reason", "the site closes")
+    change = lines(path)[0]["change"]
+    assert (change["allow"], change["reason"], change["fleet"]) == ({"archives": 3}, "the site closes", "default")
 
 
 def test_a_journal_that_cannot_be_written_ends_the_run_before_the_first_call(home: Home, tmp_path: Path) -> None:
@@ -113,11 +122,17 @@ def test_a_report_that_cannot_be_written_ends_the_run_before_the_first_call(home
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
-def test_what_cannot_be_journalled_is_not_begun_and_is_reported(home: Home) -> None:
+def test_a_run_that_cannot_be_journalled_is_not_begun(home: Home) -> None:
     with unchanged(home):
-        report = home.apply("--journal", "/dev/full", code=1).report
-    assert [(o["status"], o["problem"]["rule"]) for o in report["failed"]] == [("failed", "apply.call")]
-    assert [o["status"] for o in report["blocked"]] == ["blocked"]
+        ran = home.run("apply", "--yes", "--journal", "/dev/full")
+    assert (ran.code, "No space left on device: /dev/full" in ran.err) == (1, True)
+
+
+def test_an_operation_that_cannot_be_journalled_is_not_begun_and_is_reported(home: Home) -> None:
+    with unchanged(home):
+        outcomes = apply_over(home, straight, planned(home), journal=Filling(1))
+    assert [o.problem.rule for o in outcomes if o.problem] == ["apply.call"]
+    assert [o.status for o in outcomes] == ["failed", "blocked"]
 
 
 class Filling(BytesIO):
@@ -135,5 +150,5 @@ class Filling(BytesIO):
 
 
 def test_what_was_done_is_reported_where_the_journal_has_no_room_for_it(home: Home) -> None:
-    outcomes = apply_over(home, straight, planned(home), journal=Filling(1))
+    outcomes = apply_over(home, straight, planned(home), journal=Filling(2))
     assert [outcome.status for outcome in outcomes] == ["done", "failed"]

@@ -87,8 +87,8 @@ class PlanSummary(TypedDict):
 
 class PlanReport(Headed):
     """A plan, and the file that `plan --out` writes. `digest` is of what will be done, `inputs` of what the files wish,
-    `checksum` of the whole file without itself. `sequence` is the owner's last event in the live state. `base`, `selection`
-    and `drift` are null: the plan is of the whole fleet, and neither a base nor drift was looked at."""
+    `checksum` of the whole file without itself. `sequence` is the owner's last event in the live state. `base`,
+    `selection` and `drift` are null: the plan is of the whole fleet, and neither a base nor drift was looked at."""
 
     kind: Literal["plan"]
     sequence: int
