@@ -1,7 +1,8 @@
 """Machines of a world file: they wait until their pool is there, and join it as real ones do.
 
-What was declared stays noted in the database as groups of equal machines. The id of a machine derives from its pool,
-its group and its number: however often and from however many processes they are let in, none is there twice.
+What was declared stays noted in the database as groups of equal machines, also when they are in their pool. The id of
+a machine derives from its pool, its group and its number: however often and from however many processes they are let
+in, none is there twice.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from better_compute.domain.ids import derive
 from better_compute.domain.nodes import Inventory
@@ -21,45 +22,47 @@ from better_compute.domain.state import Pool
 from better_compute.service.actions import ROOT
 from better_compute.service.core import Service
 from better_compute.service.nodes import Machine, admit
-from better_compute.service.ports import Caller, Tx
+from better_compute.service.ports import Caller, MachineGroup, Tx
 
 if TYPE_CHECKING:
     from better_compute.bootstrap.world_file import MachineEntry
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
 ACTOR = Caller(identity_id="world", tenant_id=ROOT)
 """Who lets them in, as their events say."""
 
-Notes = Mapping[str, Mapping[str, Any]]
-"""Groups as they are noted, by their kind."""
-
 Joins = Mapping[str, list[str]]
 """Pool -> the kinds of groups that are to join it."""
 
 _PAGE = 1000
-"""Keys that are asked about at once."""
+"""Groups or keys that are asked about at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """`count` equal machines for the pool with the key `pool`; `joined` is that pool once they are in it."""
+class Machines:
+    """What a group says of its machines. The field names and values are what their ids derive from: none may change."""
 
     pool: str
     tenant_id: str | None
     caller: str | None
     owner_tenant_id: str | None
     inventory: Mapping[str, Any]
-    count: int
-    joined: str | None = None
 
-    def kind(self) -> str:
-        """What tells these machines from others; the same in every process."""
-        own = {name: value for name, value in asdict(self).items() if name not in ("count", "joined")}
-        return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
+    @classmethod
+    def of(cls, group: MachineGroup) -> Machines:
+        return cls(**json.loads(group.data))
 
-    def takes(self, pool: Pool) -> bool:
-        """Whether these machines are meant for the pool, and it takes any."""
+    def group(self, count: int) -> MachineGroup:
+        """So many of them, as they are noted; the same in every process."""
+        data = json.dumps(asdict(self), sort_keys=True)
+        kind = hashlib.sha256(data.encode()).hexdigest()
+        return MachineGroup(kind=kind, pool_key=self.pool, data=data, count=count)
+
+    def fit(self, pool: Pool) -> bool:
+        """Whether they are meant for the pool, and it takes any."""
         return (
             pool.idempotency_key == self.pool
             and self.tenant_id in (None, pool.owner_id)
@@ -67,10 +70,10 @@ class Group:
             and not pool.archived
         )
 
-    def machines(self, pool: Pool) -> Iterator[Machine]:
-        inventory, kind = Inventory.of(self.inventory), self.kind()
-        for number in range(self.count):
-            node_id = derive("node", pool.owner_id, pool.id, f"{kind}:{number}")
+    def each(self, group: MachineGroup, pool: Pool) -> Iterator[Machine]:
+        inventory = Inventory.of(self.inventory)
+        for number in range(group.count):
+            node_id = derive("node", pool.owner_id, pool.id, f"{group.kind}:{number}")
             yield Machine(inventory=inventory, owner_tenant_id=self.owner_tenant_id, id=node_id)
 
 
@@ -79,35 +82,36 @@ def declare(tx: Tx, entries: Iterable[MachineEntry]) -> int:
 
     Fewer machines than before change nothing: none leaves by a file.
     """
-    stated: dict[str, Group] = {}
+    stated: dict[str, MachineGroup] = {}
     for entry in entries:
-        group = Group(
+        group = Machines(
             pool=entry.pool,
             tenant_id=entry.tenant_id,
             caller=entry.caller,
             owner_tenant_id=entry.owner_tenant_id,
             inventory=asdict(entry.inventory()),
-            count=entry.count,
-        )
-        kind = group.kind()
+        ).group(entry.count)
         # Entries that are alike in all but their count are one group, in whatever order they stand.
-        stated[kind] = replace(group, count=group.count + (stated[kind].count if kind in stated else 0))
-    noted = _noted(tx)
-    more = {kind: group for kind, group in stated.items() if noted.get(kind, {}).get("count", 0) < group.count}
-    if more:
-        _note(tx, {**noted, **{kind: asdict(group) for kind, group in more.items()}})
-    return len(more)
+        before = stated[group.kind].count if group.kind in stated else 0
+        stated[group.kind] = replace(group, count=group.count + before)
+    return sum(_declare(tx, page) for page in _pages([stated[kind] for kind in sorted(stated)]))
 
 
-def join_created(service: Service, pool_id: str) -> None:
+def _declare(tx: Tx, stated: Sequence[MachineGroup]) -> int:
+    noted = tx.machine_groups([group.kind for group in stated])
+    # Where two processes add the same group, the second finds that it exists, and begins again.
+    added = [group for group in stated if group.kind not in noted]
+    raised = [group for group in stated if group.kind in noted and noted[group.kind].count < group.count]
+    tx.add_machine_groups(added)
+    tx.put_machine_groups(raised)
+    return len(added) + len(raised)
+
+
+def join_created(service: Service, pool: Pool) -> None:
     """Let in the machines that waited for a pool that was just made."""
-
-    def found(tx: Tx) -> Joins:
-        waiting = _waiting(tx)
-        key = _key(tx.pool_state(pool_id, []).pool) if waiting else None
-        return _found(tx, {kind: group for kind, group in waiting.items() if group["pool"] == key})
-
-    _join_found(service, service.store.view(found))
+    key = pool.idempotency_key
+    if key is not None:
+        _join_found(service, service.store.view(lambda tx: _found(tx, tx.waiting_machines(key))))
 
 
 def join_all(service: Service) -> None:
@@ -115,7 +119,7 @@ def join_all(service: Service) -> None:
 
     Where the keys of several pools fit a group it waits for a file that tells them apart.
     """
-    _join_found(service, service.store.view(lambda tx: _found(tx, _waiting(tx))))
+    _join_found(service, service.store.view(lambda tx: _found(tx, tx.waiting_machines(None))))
 
 
 def _join_found(service: Service, joins: Joins) -> None:
@@ -126,51 +130,39 @@ def _join_found(service: Service, joins: Joins) -> None:
 
 def _join(service: Service, pool_id: str, kinds: list[str], tx: Tx) -> list[str]:
     """Let groups into their pool; why some may not."""
-    # The note is locked before the pool, in every process.
-    noted = _noted(tx)
+    # The groups are locked before the pool, in every process.
+    noted = [group for page in _pages(sorted(kinds)) for group in tx.machine_groups(page).values()]
     state = tx.pool_state(pool_id, [])
-    refusals = []
-    for kind in kinds:
-        group = Group(**noted[kind])
-        if group.joined is not None or state.pool is None or not group.takes(state.pool):
+    refusals, joined = [], []
+    for group in noted:
+        machines = Machines.of(group)
+        if group.joined is not None or state.pool is None or not machines.fit(state.pool):
             continue
         try:
-            for machine in group.machines(state.pool):
+            for machine in machines.each(group, state.pool):
                 if tx.node(str(machine.id)) is None:
                     admit(service, tx, ACTOR, state, state.pool, machine)
-            noted[kind] = asdict(replace(group, joined=pool_id))
+            joined.append(replace(group, joined=pool_id))
         except ComputeError as error:
-            refusals.append(f"machines of the world do not join the pool {group.pool}: {error}")
-    _note(tx, noted)
+            refusals.append(f"machines of the world do not join the pool {group.pool_key}: {error}")
+    tx.put_machine_groups(joined)
     return refusals
 
 
-def _found(tx: Tx, waiting: Notes) -> Joins:
+def _found(tx: Tx, waiting: Iterable[MachineGroup]) -> Joins:
     """The pools that are there for groups that wait, where a group fits only one."""
-    keys = sorted({group["pool"] for group in waiting.values()})
+    groups = {group.kind: (group.pool_key, Machines.of(group)) for group in waiting}
     pools: dict[str | None, list[Pool]] = {}
-    for start in range(0, len(keys), _PAGE):
-        for pool in tx.pools_by_key(keys[start : start + _PAGE]):
+    for page in _pages(sorted({key for key, _ in groups.values()})):
+        for pool in tx.pools_by_key(page):
             pools.setdefault(pool.idempotency_key, []).append(pool)
     joins: dict[str, list[str]] = {}
-    for kind, noted in waiting.items():
-        fits = [pool.id for pool in pools.get(noted["pool"], ()) if Group(**noted).takes(pool)]
+    for kind, (key, machines) in groups.items():
+        fits = [pool.id for pool in pools.get(key, ()) if machines.fit(pool)]
         if len(fits) == 1:
             joins.setdefault(fits[0], []).append(kind)
     return joins
 
 
-def _key(pool: Pool | None) -> str | None:
-    return None if pool is None else pool.idempotency_key
-
-
-def _noted(tx: Tx) -> dict[str, dict[str, Any]]:
-    return dict(tx.world_machines().get("groups", {}))
-
-
-def _waiting(tx: Tx) -> Notes:
-    return {kind: group for kind, group in _noted(tx).items() if group["joined"] is None}
-
-
-def _note(tx: Tx, groups: Notes) -> None:
-    tx.put_world_machines({"groups": groups})
+def _pages(things: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (things[start : start + _PAGE] for start in range(0, len(things), _PAGE))

@@ -23,14 +23,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """The ports. `created` is called with a pool's id after the commit that made it: what waited for the pool."""
+    """The ports. `created` is called with a pool after the commit that made it: what waited for the pool."""
 
     store: Store
     authorizer: Authorizer
     clock: Clock
     entropy: Entropy
     attestors: frozenset[str] = frozenset({"join-token"})
-    created: Callable[[str], object] = field(default=lambda _: None)
+    created: Callable[[Pool], object] = field(default=lambda _: None)
 
     def new_id(self, kind: str) -> str:
         return random_id(kind, self.clock(), self.entropy(10))
@@ -88,10 +88,10 @@ class Service:
 
         return self.store.transact(work)
 
-    def after_create(self, pool_id: str) -> None:
+    def after_create(self, pool: Pool) -> None:
         """What follows a commit cannot change its answer: a failure is logged, and the next run makes up for it."""
         try:
-            self.created(pool_id)
+            self.created(pool)
         except ComputeError as error:
             log.warning("what waited for a new pool did not run: %s", error)
         except Exception:

@@ -27,7 +27,7 @@ def create(service: Service, caller: Caller, body: PoolsCreate) -> PoolView:
         pool_id = service.new_id("pool")
     done = service.carry_out(caller, build(CreatePool, given(body), pool_id), [])
     if done.changed:
-        service.after_create(pool_id)
+        service.after_create(done.pool)
     return show.pool(done.state, done.pool, body.tenant_id)
 
 

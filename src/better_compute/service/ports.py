@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -71,6 +71,21 @@ class JoinToken:
     created_at: int
     expires_at: int
     used_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineGroup:
+    """Equal machines that a world file declared, as they are noted: see `bootstrap`."""
+
+    kind: str
+    """What tells them from others: the SHA-256 of `data`, in hex digits."""
+    pool_key: str
+    """The idempotency key of the pool that they are for."""
+    data: str
+    """What they are, as JSON; neither their number nor whether they joined."""
+    count: int
+    joined: str | None = None
+    """The pool that they are in; None while they wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,12 +202,17 @@ class Tx(Protocol):
         """For a new database alone: clients tell instances apart by it."""
         ...
 
-    def world_machines(self) -> Mapping[str, Any]:
-        """Machines that a world file declared and that wait for their pool; see `bootstrap`. In a write transaction
-        they are locked: what one process noted is not lost to another."""
+    # the machines of a world
+    def waiting_machines(self, pool_key: str | None) -> list[MachineGroup]:
+        """The groups that wait while there are pools with their key: with this key, or (None) with any."""
         ...
 
-    def put_world_machines(self, machines: Mapping[str, Any]) -> None: ...
+    def machine_groups(self, kinds: Collection[str]) -> dict[str, MachineGroup]:
+        """Groups by their kind. In a write transaction they are locked, always in the same order."""
+        ...
+
+    def add_machine_groups(self, groups: Sequence[MachineGroup]) -> None: ...
+    def put_machine_groups(self, groups: Sequence[MachineGroup]) -> None: ...
 
 
 class Store(Protocol):

@@ -104,13 +104,6 @@ def upsert(table: Table, dialect: str) -> Executable:
     return statement
 
 
-@lru_cache
-def insert_missing(table: Table, dialect: str) -> Executable:
-    """Insert a row, unless there is one with its primary key."""
-    statement: Executable = _insert(table, dialect).on_conflict_do_nothing()
-    return statement
-
-
 def _insert(table: Table, dialect: str) -> Any:
     if dialect == "sqlite":
         from sqlalchemy.dialects.sqlite import insert as make

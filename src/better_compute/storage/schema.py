@@ -14,7 +14,7 @@ from better_compute.storage.engines import refused, without_limits
 from better_compute.storage.errors import BUSY, SchemaTooNewError, reason, unavailable
 from better_compute.storage.tables import meta, metadata, schema_version
 
-NEWEST = "0001"
+NEWEST = "0002"
 """The last of `migrations/versions`; versions are numbers, each one higher than the one before."""
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import select
 
 from better_compute.domain.ids import random_id
 from better_compute.service.ports import Clock, Entropy, Tx
@@ -16,41 +16,26 @@ from better_compute.storage.directory import DirectoryTx
 from better_compute.storage.engines import STATEMENT_SECONDS
 from better_compute.storage.nodes import NodeTx
 from better_compute.storage.pools import PoolTx
-from better_compute.storage.rows import from_json, insert_missing, to_json, upsert
+from better_compute.storage.rows import upsert
 
 T = TypeVar("T")
 
 WAIT_SECONDS = 5.0
 
-_MACHINES = "world_machines"
-_META = select(t.meta.c.value).where(t.meta.c.name == bindparam("name"))
+_INSTANCE = select(t.meta.c.value).where(t.meta.c.name == "instance_id")
 
 
 class SqlTx(PoolTx, NodeTx, DirectoryTx):
     """A transaction: see `Tx`."""
 
     def instance_id(self) -> str:
-        found = self._meta("instance_id")
-        assert found is not None, "written with the schema"
+        row = self._first(_INSTANCE)
+        assert row is not None, "written with the schema"
+        found: str = row.value
         return found
 
     def put_instance_id(self, instance_id: str) -> None:
         self._write(upsert(t.meta, self._dialect), {"name": "instance_id", "value": instance_id})
-
-    def world_machines(self) -> Mapping[str, Any]:
-        if self._writes:
-            # A row that is not there cannot be locked: two processes would both find nothing, and one note be lost.
-            self._write(insert_missing(t.meta, self._dialect), {"name": _MACHINES, "value": "{}"})
-        row = self._first(self._lock(_META), name=_MACHINES)
-        machines: Mapping[str, Any] = {} if row is None else from_json(row.value)
-        return machines
-
-    def put_world_machines(self, machines: Mapping[str, Any]) -> None:
-        self._write(upsert(t.meta, self._dialect), {"name": _MACHINES, "value": to_json(machines)})
-
-    def _meta(self, name: str) -> str | None:
-        row = self._first(_META, name=name)
-        return None if row is None else row.value
 
 
 class SqlStore:

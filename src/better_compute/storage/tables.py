@@ -229,6 +229,19 @@ event_heads = Table(
     _name("hash"),
 )
 
+# Machines that a world file declared. Those of one pool are found by its key, and those that wait by the other index.
+world_machines = Table(
+    "world_machines",
+    metadata,
+    _name("kind", primary=True),
+    _name("pool_key"),
+    _text("data"),
+    _number("count"),
+    _name("joined", null=True),
+    Index(None, "pool_key"),
+    Index(None, "joined"),
+)
+
 meta = Table("meta", metadata, _name("name", primary=True), _text("value"))
 
 # Alembic's own table: the version of the schema is said in one place.

@@ -1,5 +1,6 @@
 """Machines of a world wait for their pool, join it as real ones do, and are never there twice."""
 
+import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,10 +10,12 @@ from typing import Any
 import pytest
 
 from better_compute.bootstrap import SYSTEM, Connection, machines
+from better_compute.bootstrap.machines import Machines
 from better_compute.bootstrap.plane import opened
 from better_compute.client import Client
 from better_compute.domain.commands import ArchivePool, CreatePool
 from better_compute.domain.ids import derive
+from better_compute.service.ports import MachineGroup
 from tests.better_compute.bootstrap.conftest import Connect
 from tests.statements import counted
 
@@ -48,8 +51,8 @@ def test_they_join_as_soon_as_their_pool_is_there(write: Write, embedded: Connec
 def test_machines_that_joined_wait_no_more(write: Write, embedded: Connect, tmp_path: Path) -> None:
     pool_id = create(embedded(write(f"machines: [{H100}]")).client)
     with opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
-        [group] = plane.store.view(lambda tx: tx.world_machines())["groups"].values()
-    assert group["joined"] == pool_id
+        assert plane.store.view(lambda tx: tx.waiting_machines(None)) == []
+    assert embedded().client.nodes.list(pool_id)
 
 
 def test_while_they_wait_more_tenants_and_identities_cost_an_opening_nothing(
@@ -67,6 +70,25 @@ def test_while_they_wait_more_tenants_and_identities_cost_an_opening_nothing(
     with opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
         plane.add_world(write(base=f"tenants: [{tenants}]\nidentities: [{identities}]\n"))
     assert statements() == few
+
+
+def test_a_create_asks_for_its_own_machines_alone(
+    write: Write, embedded: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[MachineGroup] = []
+
+    def noted(group: MachineGroup) -> Machines:
+        read.append(group)
+        return Machines(**json.loads(group.data))
+
+    others = ", ".join(H100.replace("k1", f"other{n}") for n in range(50))
+    connection = embedded(write(f"machines: [{others}, {H100}]"))
+    monkeypatch.setattr(Machines, "of", noted)
+    create(connection.client)
+    assert {group.pool_key for group in read} == {"k1"}
+    read.clear()
+    create(connection.client, "free")
+    assert read == []
 
 
 def test_the_same_create_again_lets_none_in_again(write: Write, embedded: Connect) -> None:

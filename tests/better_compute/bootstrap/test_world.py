@@ -3,13 +3,16 @@
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from better_compute.bootstrap import SYSTEM
+from better_compute.bootstrap.machines import Machines
 from better_compute.bootstrap.plane import ControlPlane, opened
+from better_compute.bootstrap.world_file import read_world
 from better_compute.domain.problems import ComputeError
 
 Write = Callable[..., Path]
@@ -53,6 +56,10 @@ def test_many_may_open_a_new_database_at_once(write: Write, database_url: str) -
 
 def test_the_same_file_twice_changes_nothing(write: Write, database_url: str) -> None:
     world = write("machines: [{pool: k, count: 2}]")
+    [entry] = read_world(world).content.machines
+    inventory = asdict(entry.inventory())
+    machines = Machines(pool="k", tenant_id=None, caller=None, owner_tenant_id=None, inventory=inventory)
+    kind = machines.group(2).kind
 
     def state() -> dict[str, Any]:
         with opened(database_url, SYSTEM, world) as plane:
@@ -60,11 +67,13 @@ def test_the_same_file_twice_changes_nothing(write: Write, database_url: str) ->
                 lambda tx: {
                     "tenants": tx.tenants(100, None),
                     "identities": tx.identities(None, 100, None),
-                    "machines": tx.world_machines(),
+                    "machines": tx.machine_groups([kind]),
                 }
             )
 
     before = state()
+    [group] = before["machines"].values()
+    assert group.count == 2
     with opened(database_url, SYSTEM) as plane:
         assert plane.add_world(world) == 0
     assert state() == before

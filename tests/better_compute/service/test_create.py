@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from better_compute.domain.problems import ComputeError, Problem
+from better_compute.domain.state import Pool
 from tests.better_compute.plane import H100, Answer, Plane
 
 
@@ -121,8 +122,8 @@ def test_what_follows_the_commit_cannot_change_the_answer(
 
     told: list[str] = []
 
-    def fails(pool_id: str) -> None:
-        told.append(pool_id)
+    def fails(pool: Pool) -> None:
+        told.append(pool.id)
         raise error
 
     plane.handle = handler(replace(plane.service, created=fails), Tokens(plane.store, plane.time))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -127,12 +126,3 @@ def test_the_instance_has_an_id_that_stays(store: SqlStore) -> None:
     first = store.view(lambda tx: tx.instance_id())
     assert first.startswith("inst_")
     assert store.transact(lambda tx: tx.instance_id()) == first
-
-
-def test_world_machines_are_kept_until_they_are_replaced(store: SqlStore) -> None:
-    machines: dict[str, Any] = {"site_fra1/k": [{"gpus": ["NVIDIA H100"], "vcpu": 4, "note": "ä\u0000"}]}
-    assert store.view(lambda tx: tx.world_machines()) == {}
-    put(store, lambda tx: tx.put_world_machines(machines))
-    assert store.view(lambda tx: tx.world_machines()) == machines
-    put(store, lambda tx: tx.put_world_machines({}))
-    assert store.view(lambda tx: tx.world_machines()) == {}

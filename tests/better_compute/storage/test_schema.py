@@ -8,20 +8,23 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, cast
 
 import pytest
 from sqlalchemy import Connection, Inspector, event, inspect, text
 
+from better_compute.bootstrap.machines import Machines
 from better_compute.domain.problems import INVALID_INPUT, UNAVAILABLE, ComputeError
 from better_compute.storage import SchemaTooNewError, schema
 from better_compute.storage.database import Database
 from better_compute.storage.tables import metadata
 from tests import postgres
-from tests.better_compute.storage.changes import opened, populate
+from tests.better_compute.storage.changes import carry_out, opened, populate
+from tests.decisions import create
 
 # Opens each database whose URL comes in, at the same moment as its siblings, and says what it found.
 RACER = """
@@ -118,7 +121,7 @@ def test_the_schema_is_made_once(database_url: str) -> None:
         assert schema.prepare(found, "inst_1") is True
         assert schema.prepare(found, "inst_2") is False
         assert found.read(lambda c: c.scalar(text("SELECT value FROM meta WHERE name = 'instance_id'"))) == "inst_1"
-        assert found.read(lambda c: c.scalars(text("SELECT version_num FROM alembic_version")).all()) == ["0001"]
+        assert found.read(lambda c: c.scalars(text("SELECT version_num FROM alembic_version")).all()) == [schema.NEWEST]
 
 
 def described(connection: Connection) -> dict[str, Any]:
@@ -154,6 +157,58 @@ def test_the_migrations_make_the_tables_that_a_new_database_gets(database_url: s
     assert created["pool_quotas"]["foreign keys"]
     assert created["events"]["unique"]
     assert len(created) == len(metadata.tables)
+
+
+OLD_NOTE: dict[str, Any] = {
+    "groups": {
+        "of-old": {
+            "pool": "k1",
+            "tenant_id": None,
+            "caller": "sa_fleet",
+            "owner_tenant_id": None,
+            "inventory": {"gpus": ["NVIDIA H100 80GB HBM3"], "vcpu": 8, "attributes": {"rack": "ä"}},
+            "count": 3,
+            "joined": "pool_1",
+        }
+    }
+}
+
+
+def made_by_0001(url: str, note: Mapping[str, Any] | None) -> None:
+    """A database as the first schema had it, with its note of a world's machines."""
+    with opened(url) as store:
+        populate(store)
+
+        def work(c: Connection) -> None:
+            c.execute(text("DROP TABLE world_machines"))
+            c.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+            if note is not None:
+                c.execute(text("INSERT INTO meta VALUES ('world_machines', :note)"), {"note": json.dumps(note)})
+
+        store._database.write(work)
+
+
+@pytest.mark.parametrize("note", [None, {}, {"groups": {}}], ids=["none", "empty", "no groups"])
+def test_an_older_database_with_no_machines_is_brought_to_todays_schema(
+    database_url: str, note: Mapping[str, Any] | None
+) -> None:
+    made_by_0001(database_url, note)
+    with opened(database_url) as store:
+        carry_out(store, create())
+        assert store.view(lambda tx: tx.waiting_machines(None)) == []
+
+
+def test_five_processes_bring_an_older_database_to_todays_schema_at_once(
+    race: Callable[[str], list[Any]], database_url: str
+) -> None:
+    made_by_0001(database_url, OLD_NOTE)
+    assert len({instance for instance, _ in race(database_url)}) == 1
+    [old] = OLD_NOTE["groups"].values()
+    machines = Machines(**{name: it for name, it in old.items() if name not in ("count", "joined")})
+    group = replace(machines.group(3), joined="pool_1")
+    with opened(database_url) as store:
+        assert store.view(lambda tx: tx.machine_groups([group.kind])) == {group.kind: group}
+        assert store._database.read(lambda c: c.scalars(text("SELECT name FROM meta")).all()) == ["instance_id"]
 
 
 def test_migrations_are_run_in_the_transaction_of_their_caller(database_url: str) -> None:
