@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fleetctl import history
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.history import History, LastEvent, Subject
 from fleetctl.live import Live
-from fleetctl.plan import Plan, Scope
+from fleetctl.plan import Operation, Plan, Scope
 from fleetctl.words import time
 
 if TYPE_CHECKING:
     from better_compute.client import Client
+
+
+_NEW = "make a new plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +59,30 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: st
     if saved.expires_at is not None and live.instance.now > saved.expires_at:
         raise Stop(EXIT_STALE, f"the plan expired at {time(saved.expires_at)}, by the server's clock: make a new one")
     if saved.inputs != plan.inputs:
-        message = "the files are not those that the plan was made from: make a new one"
-        raise Stop(EXIT_STALE, message, (*_commits(saved.commit, commit), *_differences(saved.operations, plan)))
+        details = (*_commits(saved.commit, commit), *_differences(saved.operations, plan))
+        raise Stop(EXIT_STALE, _other_inputs(saved.commit, commit), details, _NEW)
     if saved.digest == plan.digest:
         return
-    last = history.read(client, {operation.subject[0] for operation in saved.operations}, after=saved.sequence)
+    both: list[SavedOperation | Operation] = [*saved.operations, *plan.operations]
+    last = history.read(client, {operation.subject[0] for operation in both}, after=saved.sequence)
     open_now = {operation.subject for operation in plan.operations}
     rest = [o for o in saved.operations if o.subject in open_now or not _is_done(o, last, saved)]
-    # A call of the killed run may land after the live state was read: then its event is this plan's own.
-    others = [(o, event) for o in rest if (event := last.of(o.subject)) and not _is_own(event, saved)]
-    moved = [f"{o.name}: {_who(event)}" for o, event in others]
     differences = _differences(rest, plan)
+    # A call of the killed run may land after the live state was read: then its event is this plan's own.
+    counts = open_now.union(operation.subject for operation in rest)
+    objects = {operation.subject: operation.name for operation in both if operation.subject in counts}
+    events = [(name, event) for subject, name in objects.items() if (event := last.of(subject))]
+    moved = [f"{name}: {_who(event)}" for name, event in events if not _is_own(event, saved)]
     if moved or differences:
-        raise Stop(
-            EXIT_STALE, "the plan is stale: the live state is not the one it was made for", (*differences, *moved)
-        )
+        message = "the plan is stale: the live state is not the one it was made for"
+        raise Stop(EXIT_STALE, message, (*differences, *moved), _NEW)
+
+
+def _other_inputs(saved: str | None, now: str | None) -> str:
+    """Inputs are the files under a key of the database: where the files are the same, it is another database."""
+    if saved is not None and saved == now:
+        return "the control plane is another than the plan was made for, of the same name: its database was made anew"
+    return "the files are not those that the plan was made from, or the control plane's database was made anew"
 
 
 def _check_scope(saved: Scope, now: Scope) -> None:
@@ -108,17 +120,20 @@ def _is_own(event: LastEvent, saved: SavedPlan) -> bool:
 
 def _differences(rest: Sequence[SavedOperation], plan: Plan) -> list[str]:
     """Operation by operation: what was planned and is not to be done now, and the other way round."""
-    planned = {operation.digest for operation in rest}
-    wanted = {operation.digest for operation in plan.operations}
-    return [
-        f"planned, and not to be done now: {o.action} {_object(o.name, o.subject)}"
-        for o in rest
-        if o.digest not in wanted
-    ] + [
-        f"to be done now, and not planned: {o.action} {_object(o.name, o.subject)}"
-        for o in plan.operations
-        if o.digest not in planned
-    ]
+    planned = {(o.action, o.subject): o.digest for o in rest}
+    wanted = {(o.action, o.subject): o.digest for o in plan.operations}
+
+    def told(operations: Iterable[SavedOperation | Operation], others: Mapping[Any, str], missing: str) -> list[str]:
+        found = [(o, others.get((o.action, o.subject))) for o in operations]
+        return [
+            f"{'planned from another state' if other else missing}: {o.action} {_object(o.name, o.subject)}"
+            for o, other in found
+            if o.digest != other
+        ]
+
+    gone = told(rest, wanted, "planned, and not to be done now")
+    new = told(plan.operations, planned, "to be done now, and not planned")
+    return [*gone, *(line for line in new if line not in gone)]
 
 
 def _object(name: str, subject: Subject) -> str:

@@ -175,8 +175,9 @@ def test_differences_are_told_both_ways_and_by_object(home: Home) -> None:
     saved = saved_plan(file(home))
     with home.hand() as client:
         client.call("pools/offer", {"poolId": pool_id("a"), "toTenantId": "initech", "quota": {"gpu": 1}})
-    details = judge(home, saved)[1:]
-    assert details == ("to be done now, and not planned: unoffer a for initech",)
+    difference, moved = judge(home, saved)[1:]
+    assert difference == "to be done now, and not planned: unoffer a for initech"
+    assert moved.startswith("a: pool.offered by sa_hand at ")
 
 
 def test_an_expired_plan_is_none_whatever_it_says(home: Home) -> None:
@@ -212,6 +213,25 @@ def test_files_that_changed_are_told_by_commit_and_by_operation(home: Home) -> N
         "to be done now, and not planned: create c",
     ]
     assert judge(home, saved)[1] == "planned from c1, these are files that are not committed"
+
+
+def test_the_same_files_at_a_database_that_was_made_anew_are_told_so(home: Home) -> None:
+    saved = replace(saved_plan(file(home)), inputs="0" * 64, commit="c1")
+    assert "its database was made anew" in judge(home, saved, commit="c1")[0]
+    assert judge(home, saved, commit="c2")[0].startswith("the files are not those")
+
+
+def test_what_moved_is_told_with_whoever_moved_it_planned_or_not(home: Home) -> None:
+    saved = saved_plan(file(home))
+    with home.hand() as client:
+        call("pools/offer", "a", toTenantId="acme", quota={"gpu": 20})(client)
+        call("pools/offer", "a", toTenantId="initech", quota={"gpu": 1})(client)
+    assert [detail.partition(" at ")[0] for detail in judge(home, saved)[1:]] == [
+        "planned from another state: offer a for acme",
+        "to be done now, and not planned: unoffer a for initech",
+        "a: pool.offered by sa_hand",
+        "a: pool.offered by sa_hand",
+    ]
 
 
 def test_a_digest_is_equal_or_it_is_not(home: Home) -> None:
