@@ -138,7 +138,8 @@ def _check_identity(entry: PoolEntry, wish: CreatePool, pool: Pool) -> list[Prob
     if pool.archived_at is not None:
         when = time(pool.archived_at)
         message = f"this key belongs to a pool that was archived on {when}, and an archived pool is not revived"
-        return [Problem(INVALID_STATE, "pool.key", message, "idempotencyKey", "use a new key")]
+        hint = "use a new key, or write archived: true if it is to stay so"
+        return [Problem(INVALID_STATE, "pool.key", message, "idempotencyKey", hint)]
     pairs = {
         "siteId": (pool.site_id, wish.site_id),
         "class": (pool.class_, wish.class_),
@@ -152,7 +153,7 @@ def _check_identity(entry: PoolEntry, wish: CreatePool, pool: Pool) -> list[Prob
         Problem(
             CONFLICT,
             "pool.key",
-            f"{field} of {name} is {had} for life and cannot become {wants}",
+            f"{field} of {name} is {had or 'not set'} for life and cannot become {wants or 'unset'}",
             field,
             f"{near} If not, {new}" if (near := did_you_mean(wants or "", [had or ""])) else f"keep it, or {new}",
         )

@@ -249,7 +249,7 @@ def test_k054_the_key_of_an_archived_pool_is_told_before_anything_is_written(hom
     [finding] = blocked.report["findings"]
     assert (finding["rule"], finding["code"], finding["source"]["line"]) == ("pool.key", "INVALID_STATE", 10)
     assert "this key belongs to a pool that was archived on 20" in finding["message"]
-    assert finding["hint"] == "use a new key"
+    assert finding["hint"] == "use a new key, or write archived: true if it is to stay so"
     assert home.run("drift").code == 2
 
 
