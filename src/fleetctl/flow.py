@@ -17,7 +17,7 @@ from fleetctl import apply as applying
 from fleetctl import approval, guards, machine, preflight, report, target
 from fleetctl import drift as drifting
 from fleetctl import plan as planning
-from fleetctl.desired import worlds
+from fleetctl.desired import declared
 from fleetctl.desired.check import check
 from fleetctl.desired.load import load
 from fleetctl.diff import compare
@@ -55,7 +55,7 @@ def validate(request: Request) -> Finished:
     # 1. Read the files.
     wished = load(request.path, caller=request.caller)
     # 2. Judge them by the rules.
-    problems = [*worlds.check(wished), *check(wished)]
+    problems = [*declared.check(wished), *check(wished)]
     wrong = any(problem.severity == "error" for problem in problems)
     return Finished(report.of_validate(problems, wished), EXIT_ERROR if wrong else EXIT_OK)
 
@@ -152,7 +152,8 @@ def derived_id(request: Request, key: str, tenant: str | None, caller: str | Non
 
 def _judged(session: Session) -> Plan:
     made = planning.make(session.desired, session.live)
-    found = preflight.check(made, session.live, session.client, session.desired.places.get("caller"))
+    caller = session.desired.places.get("caller")
+    found = preflight.check(made, session.live, session.client, caller, session.declared.hint)
     return made.with_findings([*found, *guards.check(made, session.live, session.request.override)])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -33,10 +33,20 @@ _MANY = 50
 """So many names that are not there are told the nearest; each costs a look at all that are."""
 
 
-def check(plan: Plan, live: Live, client: Client | None, caller: Place | None = None) -> list[Problem]:
+def _nowhere(_rule: str, _name: str) -> str:
+    return ""
+
+
+def check(
+    plan: Plan,
+    live: Live,
+    client: Client | None,
+    caller: Place | None = None,
+    declared: Callable[[str, str], str] = _nowhere,
+) -> list[Problem]:
     """Every problem of the plan, with its source. The fold is the proof; the server is asked only where a fact was not
     to be had here (`client` of None: nobody is asked, and what is unchecked stays so). `caller`: where the files name
-    it."""
+    it. `declared`: how to bring in what a rule finds nowhere, by rule and name."""
     judged = fold(plan.operations, live, plan.scope.caller)
     open_questions = any(p.severity == "unchecked" for problems in judged for p in problems)
     if open_questions and client is not None:
@@ -46,7 +56,7 @@ def check(plan: Plan, live: Live, client: Client | None, caller: Place | None = 
             return [_powerless(plan, live, caller)]
         judged = _answered(judged, answers)
     judged = _without_echoes(plan.operations, judged)
-    names = _Names(live, client)
+    names = _Names(live, client, declared)
     return [
         names.hinted(_placed(p, o), o) for o, problems in zip(plan.operations, judged, strict=True) for p in problems
     ]
@@ -116,6 +126,7 @@ class _Names:
 
     live: Live
     client: Client | None
+    declared: Callable[[str, str], str]
     tenants: frozenset[str] | None = None
     hints: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -136,10 +147,14 @@ class _Names:
     def _near(self, rule: str, name: str) -> str:
         asked = (rule, name)
         if asked not in self.hints:
-            self.hints[asked] = did_you_mean(name, self._known(rule)) if len(self.hints) < _MANY else ""
+            self.hints[asked] = self._hint(rule, name) if len(self.hints) < _MANY else ""
         return self.hints[asked]
 
-    def _known(self, rule: str) -> Iterable[str]:
+    def _hint(self, rule: str, name: str) -> str:
+        known = self._known(rule)
+        return ("" if name in known else self.declared(rule, name)) or did_you_mean(name, known)
+
+    def _known(self, rule: str) -> Collection[str]:
         if rule == "pool.site":
             return [site.id for site in self.live.sites.values() if site.tenant_id == self.live.tenant_id]
         if rule == "pool.provider":

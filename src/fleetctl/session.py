@@ -15,6 +15,7 @@ from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem,
 from fleetctl import live as reading
 from fleetctl import machine, report, target
 from fleetctl.desired import Desired, worlds
+from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
 from fleetctl.files import FilesError
 from fleetctl.guards import NO_OVERRIDE, Override
@@ -57,7 +58,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """Files and live state, both read. `commit` is the one that the files are of; see `machine.commit_of`."""
+    """Files and live state, both read. `commit` is the one that the files are of; see `machine.commit_of`. `declared`:
+    what the world file has, which need not be in the database."""
 
     request: Request
     desired: Desired
@@ -65,6 +67,7 @@ class Session:
     client: Client
     live: Live
     commit: str | None
+    declared: Declared
 
     def header(self, expires_at: int | None = None) -> report.Header:
         return report.Header(
@@ -97,14 +100,20 @@ def opened(request: Request) -> Iterator[Session]:
     caller_of(wished)
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
     with connected(wished, chosen, request) as connection:
-        url = target.shown(chosen.server, request.base)
-        with _at("tenantId", "server.rights", wished, lambda: _nearest_tenant(wished.tenant_id, connection.client)):
+        url, declared = target.shown(chosen.server, request.base), Declared(chosen.server, wished.tenant_id)
+        with _at("tenantId", "server.rights", wished, lambda _: _nearest_tenant(declared, connection.client)):
             live = reading.read(connection.client, url, wished.tenant_id)
         # What was imported and read lives to the end: no collection looks through it again.
         gc.freeze()
         gc.enable()
         yield Session(
-            request=request, desired=wished, target=chosen, client=connection.client, live=live, commit=commit
+            request=request,
+            desired=wished,
+            target=chosen,
+            client=connection.client,
+            live=live,
+            commit=commit,
+            declared=declared,
         )
 
 
@@ -120,7 +129,8 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
             raise FilesError(problems)
         if not os.path.exists(server.database):
             request.tell(target.made(server, request.base))
-    with _at("caller", "world.identity", wished):
+    declared = Declared(server, wished.tenant_id)
+    with _at("caller", "world.identity", wished, lambda p: declared.hint(p.rule, wished.caller or "") or p.hint):
         connection = bootstrap.connect(
             server
             if isinstance(server, str)
@@ -135,7 +145,7 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
 
 
 @contextmanager
-def _at(field: str, rule: str, wished: Desired, nearest: Callable[[], str] | None = None) -> Iterator[None]:
+def _at(field: str, rule: str, wished: Desired, advice: Callable[[Problem], str]) -> Iterator[None]:
     """What the control plane refuses by `rule` is wrong with a root field: told where it stands in the files."""
     try:
         yield
@@ -143,15 +153,20 @@ def _at(field: str, rule: str, wished: Desired, nearest: Callable[[], str] | Non
         first, place = error.problems[0], wished.places.get(field)
         if first.rule != rule:
             raise
-        hint = nearest() if nearest is not None else first.hint
-        raise ComputeError(replace(first, path=field, hint=hint, source=place.source() if place else None)) from error
+        source = place.source() if place else None
+        raise ComputeError(replace(first, path=field, hint=advice(first), source=source)) from error
 
 
-def _nearest_tenant(tenant_id: str, client: Client) -> str:
-    """The tenant that a slip means: the identity's own, or one that it may list."""
+def _nearest_tenant(declared: Declared, client: Client) -> str:
+    """The tenant that a slip means: the identity's own, or one that it may list; or how to bring in one that is not
+    there, which is known to those who may list root."""
+    tenant_id = declared.tenant_id
     with suppress(ComputeError):
         own = client.identities.whoami().tenant_id
-        return did_you_mean(tenant_id, [own]) or did_you_mean(tenant_id, reading.tenant_ids(client.acting_as(own)))
+        there = reading.tenant_ids(client.acting_as(own))
+        missing = tenant_id not in there and "root" in there
+        hint = declared.hint("server.rights", tenant_id) if missing else ""
+        return hint or did_you_mean(tenant_id, [own]) or did_you_mean(tenant_id, there)
     return ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -36,7 +37,7 @@ def judge(strays: Sequence[Document], roots: Roots, directory: Path, found: Foun
     if files and place is not None and (lost := _lost(server)):
         home = (directory / place.document.file).parent
         known = {os.path.relpath(directory / file, home).replace(os.sep, "/"): file for file in files}
-        near = _nearest(_written(place), known) or (next(iter(known)) if len(known) == 1 else "")
+        near = _nearest(written(place), known) or (next(iter(known)) if len(known) == 1 else "")
         found.problems.append(_nowhere(lost, place, near))
         files.pop(known.get(near, ""), None)
     for stray in files.values():
@@ -51,7 +52,7 @@ def check(desired: Desired) -> list[Problem]:
     if place is None or not isinstance(server, Embedded) or not server.world:
         return []
     if is_document(Path(server.world)):
-        message, hint = f"{_written(place)} is a fleet document, and would not be read", "name a world file"
+        message, hint = f"{written(place)} is a fleet document, and would not be read", "name a world file"
         source = place.source("world")
         return [Problem(INVALID_INPUT, RULE, message, "server.world", hint, source=source)]
     lost = _lost(server)
@@ -64,17 +65,19 @@ def _lost(server: str | Embedded | None) -> Embedded | None:
 
 
 def _nowhere(server: Embedded, place: Place, near: str = "") -> Problem:
-    written = _written(place)
-    near = near or _nearest(os.path.basename(written), _siblings(server.world or ""))
+    named = written(place)
+    folder, name = posixpath.split(named)
+    if not near and (sibling := _nearest(name, _siblings(server.world or ""))):
+        near = posixpath.join(folder, sibling)
     hint = f'did you mean "{near}"?' if near else "a new control plane starts with it: restore it, or leave it out"
     source = place.source("world")
-    return Problem(INVALID_INPUT, RULE, f"no such file: {written}", "server.world", hint, source=source)
+    return Problem(INVALID_INPUT, RULE, f"no such file: {named}", "server.world", hint, source=source)
 
 
-def _written(place: Place) -> str:
+def written(place: Place) -> str:
     """The world's path, as it stands in the files."""
-    written: str = place.document.root["server"]["world"]
-    return written
+    path: str = place.document.root["server"]["world"]
+    return path
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -93,7 +93,13 @@ def test_a_world_file_that_is_nowhere_is_found(tmp_path: Path) -> None:
 def test_a_world_file_outside_of_the_fleet_is_looked_for_where_it_would_be(tmp_path: Path) -> None:
     (tmp_path / "world.yaml").write_text(WORLD)
     fleet(tmp_path / "fleet", "../wrld.yaml")
-    assert [hint for _, _, _, hint in found(tmp_path / "fleet")] == ['did you mean "world.yaml"?']
+    assert [hint for _, _, _, hint in found(tmp_path / "fleet")] == ['did you mean "../world.yaml"?']
+
+
+def test_the_name_that_was_meant_keeps_the_folder_that_was_written(tmp_path: Path) -> None:
+    """Named as one file, since a directory brings the world file along."""
+    fleet(tmp_path, "worlds/wrld.yaml", worlds__world=WORLD)
+    assert [hint for _, _, _, hint in found(tmp_path / "fleet.yaml")] == ['did you mean "worlds/world.yaml"?']
 
 
 def test_a_database_that_is_there_needs_no_world_file(tmp_path: Path) -> None:
