@@ -190,6 +190,14 @@ def test_what_is_for_life_is_a_problem_and_no_change(field: str, value: str) -> 
     assert (found.changes, found.offers) == ((), ())
 
 
+def test_what_is_for_life_and_not_set_reads_so() -> None:
+    provider = {"class": "provider", "agent": "none", "providerAccountId": "pa_north"}
+    [found] = diff(plane(entry("a")), entry("a", **provider)).pools
+    assert [p.message for p in found.problems if p.path == "providerAccountId"] == [
+        "providerAccountId of a is not set for life and cannot become pa_north"
+    ]
+
+
 def test_what_is_nearly_what_is_for_life_is_asked_about_before_anything_is_to_be_archived() -> None:
     live = plane(entry("a", sharing="exclusive"))
     (slip,) = diff(live, entry("a", sharing="exclusiv")).pools[0].problems

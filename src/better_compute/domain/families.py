@@ -138,15 +138,25 @@ def nearest_family(word: str) -> str | None:
     return best if steps <= reach else derived
 
 
+def is_family_name(model: str) -> bool:
+    """Whether a name is spelled as families are, known or not."""
+    return _PATTERN.fullmatch(model) is not None
+
+
 def check_model(model: str) -> list[Problem]:
     """What is wrong with a pool's gpuModel (`pool.model`); a well-formed name outside the table is only a warning."""
-    if not _PATTERN.fullmatch(model):
+    if not is_family_name(model):
         near = nearest_family(model)
         said = "gpuModel must be one GPU family: 1 to 32 capital letters and digits, such as H100, L40S or RTX6000ADA"
         return [Problem(INVALID_INPUT, "pool.model", said, "gpuModel", f"use {near}" if near else "")]
-    if model in KNOWN_FAMILIES:
-        return []
+    return [] if model in KNOWN_FAMILIES else [_unknown(model)]
+
+
+@lru_cache(maxsize=256)
+def _unknown(model: str) -> Problem:
+    """The warning about a name outside the table. Remembered: to look for its like takes longer than all other rules of
+    a create, and a fleet has few such names."""
     near = nearest_family(model)
     said = f"{model} is not a GPU family known here; no machine will match it unless inventory derives that very name"
     hint = f'did you mean "{near}"?' if near and near != model else ""
-    return [Problem(INVALID_INPUT, "pool.model", said, "gpuModel", hint, "warning")]
+    return Problem(INVALID_INPUT, "pool.model", said, "gpuModel", hint, "warning")

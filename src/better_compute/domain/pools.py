@@ -10,7 +10,7 @@ from better_compute.domain.commands import ArchivePool, CreatePool, Policy, Upda
 from better_compute.domain.decision import UNCHANGED, Decision, conflict, version_conflict
 from better_compute.domain.events import PoolArchived, PoolCreated, PoolUpdated
 from better_compute.domain.facts import Facts, check_account, check_site
-from better_compute.domain.families import check_model
+from better_compute.domain.families import check_model, is_family_name
 from better_compute.domain.policy import check_policy
 from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, Problem, Refused, did_you_mean, errors
 from better_compute.domain.quotas import check_atoms, check_quota, freeze_rows
@@ -119,7 +119,7 @@ def _check_policy(
         sharing=sharing if sharing in ATOMS else None,
         class_=class_ if class_ in CLASSES else None,
         attestors=attestors,
-        model=None if errors(check_model(model)) else model,
+        model=model if is_family_name(model) else None,
     )
 
 
@@ -152,7 +152,7 @@ def _create_again(pool: Pool, command: CreatePool) -> Decision | Refused:
         "providerAccountId": (pool.provider_account_id, command.provider_account_id),
     }
     clashes = [
-        conflict("pool.key", f"this key made a pool with {field} {had}, not {wants}", field)
+        conflict("pool.key", f"this key made a pool whose {field} is {had or 'not set'}, not {wants or 'unset'}", field)
         for field, (had, wants) in pairs.items()
         if had != wants
     ]

@@ -17,6 +17,7 @@ import pytest
 from better_compute.domain.decide import decide
 from better_compute.domain.families import check_model
 from better_compute.domain.quotas import check_atoms, check_quota
+from better_compute.domain.state import PoolState
 from tests.decisions import FACTS, after, create, update
 
 
@@ -63,8 +64,14 @@ def test_rows_that_are_no_atoms_cost_nothing_when_atoms_are_judged() -> None:
 @pytest.mark.parametrize("length", [32, 100])
 def test_a_model_of_nonsense_costs_little(length: int) -> None:
     models = [f"RTX{name}" for name in nonsense("", "0123456789PRO", length - 3)][:10]
-    assert all(check_model(model) for model in models)
+    check_model("h100 warm")  # compiles the patterns
     assert calls(lambda: [check_model(model) for model in models]).total() < 5_000 * len(models)
+    assert all(check_model(model) for model in models)
+
+
+def test_a_model_outside_the_table_is_looked_for_once() -> None:
+    counted = calls(lambda: [decide(PoolState(), create(gpu_model="MI300Y"), FACTS) for _ in range(10)])
+    assert counted["nearest_family"] == 1
 
 
 def test_a_command_is_judged_once() -> None:

@@ -133,6 +133,16 @@ def test_pool_key_with_another_identity_is_a_conflict(field: str, value: str) ->
     assert refused(pool(), command) == ("CONFLICT", "pool.key")
 
 
+def test_pool_key_says_of_an_account_that_is_missing_that_it_is_not_set() -> None:
+    without, of_account = after(create()), after(create(**PROVIDER))
+    assert problems(without, create(**PROVIDER))[-1].message == (
+        "this key made a pool whose providerAccountId is not set, not pa_north"
+    )
+    assert problems(of_account, create())[-1].message == (
+        "this key made a pool whose providerAccountId is pa_north, not unset"
+    )
+
+
 def test_pool_key_with_another_account_is_a_conflict() -> None:
     state = after(create(**PROVIDER))
     assert refused(state, create(**PROVIDER | {"provider_account_id": "pa_acme"})) == ("CONFLICT", "pool.key")
