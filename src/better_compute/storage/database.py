@@ -9,6 +9,7 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from better_compute.domain.policy.urls import mask_database
 from better_compute.service.ports import Entropy
 from better_compute.storage.engines import STATEMENT_SECONDS, make_engine, readers, writers
 from better_compute.storage.errors import BUSY, Trouble, damaged, shortage, trouble_of, unavailable
@@ -35,6 +36,8 @@ class Database:
         entropy: Entropy,
         statement_seconds: float = STATEMENT_SECONDS,
     ) -> None:
+        self.shown = mask_database(url)
+        """The URL as it may be printed."""
         self.engine = make_engine(url, wait_seconds, statement_seconds)
         self.dialect = self.engine.dialect.name
         self._readers, self._writers = readers(self.engine), writers(self.engine)
@@ -76,8 +79,13 @@ class Database:
             except SQLAlchemyError as error:
                 if not _again(error, attempt, committing):
                     raise
+                last = error
             self.pause(attempt)
-        raise unavailable("the database had too many conflicts: nothing was written")
+        lost = trouble_of(last) is Trouble.LOST
+        what = (
+            "the connection to the database is lost again and again" if lost else "the database had too many conflicts"
+        )
+        raise unavailable(f"{what}: nothing was written", last) from last
 
     def pause(self, attempt: int) -> float:
         """Wait longer after each try, and not as long as those who collided with us; how many seconds it was."""

@@ -32,12 +32,13 @@ def prepare(database: Database, instance_id: str) -> bool:
             _write_ahead(database)
         return database.write(lambda connection: _migrate(connection, instance_id))
     except DBAPIError as error:
-        raise refused(f"the database cannot be used: {reason(error)}") from error
+        raise refused(f"the database {database.shown} cannot be used: {reason(error)}") from error
     except ComputeError as error:
         if not isinstance(error.__cause__, DBAPIError):
             raise
         if error.code != UNAVAILABLE:
-            raise refused(f"the database cannot be used: {reason(error.__cause__)}") from error
+            hint = "restore it from a backup, or remove it to begin anew; or is this the wrong one?"
+            raise refused(f"the database {database.shown} cannot be used: {reason(error.__cause__)}", hint) from error
         raise unavailable(f"{BUSY}: {reason(error.__cause__)}") from error
 
 

@@ -304,7 +304,9 @@ def test_a_database_that_is_not_there_says_so(postgres_url: str) -> None:
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("remember the milk\n" * 100)
-    assert_refused(f"sqlite:///{path}", "not a database")
+    problem = assert_refused(f"sqlite:///{path}", "not a database").problems[0]
+    assert problem.message == f"the database sqlite:///{path} cannot be used: file is not a database"
+    assert problem.hint.startswith("restore it from a backup, or remove it to begin anew")
     assert path.read_text().startswith("remember the milk")
 
 

@@ -288,8 +288,15 @@ def test_a_deadlock_is_resolved_by_doing_the_work_again(postgres_url: str) -> No
         assert is_chain(events(store))
 
 
-@pytest.mark.parametrize("state", ["40001", "40P01"])
-def test_conflicts_without_end_are_given_up(postgres_url: str, state: str) -> None:
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        ("40001", "the database had too many conflicts"),
+        ("40P01", "the database had too many conflicts"),
+        ("08006", "the connection to the database is lost again and again"),
+    ],
+)
+def test_what_comes_again_and_again_is_given_up_and_said(postgres_url: str, state: str, says: str) -> None:
     pauses: list[float] = []
     with opened(postgres_url, sleep=pauses.append) as store:
         tries = []
@@ -298,7 +305,8 @@ def test_conflicts_without_end_are_given_up(postgres_url: str, state: str) -> No
             tries.append(1)
             connection.execute(text(f"DO $$ BEGIN RAISE EXCEPTION 'so' USING ERRCODE = '{state}'; END $$"))
 
-        assert_unavailable(lambda: store._database.write(work))
+        error = assert_unavailable(lambda: store._database.write(work))
+    assert (str(error), error.__notes__) == (f"{says}: nothing was written", ["so"])
     assert len(tries) == len(pauses) == 10
     assert 0 < pauses[0] <= 0.005
     assert max(pauses) <= 0.25
