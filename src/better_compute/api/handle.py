@@ -12,6 +12,7 @@ import msgspec
 
 from better_compute.api.errors import envelope, internal
 from better_compute.api.routes import ROUTES, Route
+from better_compute.domain.escape import escape
 from better_compute.domain.problems import (
     METHOD_NOT_ALLOWED,
     NOT_FOUND,
@@ -125,7 +126,7 @@ def _line(request: Request, request_id: str, error: ComputeError) -> str:
     """What was asked and what was wanting, with a reason that the caller is not told; one line, whatever they hold."""
     reason = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     line = f"{request.method} {request.path[:200]}, request {request_id}: {error.code}: {error}{reason}"
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    return escape(line)
 
 
 class _WrongMethodError(ComputeError):

@@ -8,7 +8,7 @@ import click
 
 from better_compute.bootstrap.runtime import SYSTEM
 from better_compute.cli.target import DATABASE
-from better_compute.cli.text import printable
+from better_compute.domain.escape import escape
 
 database_option = click.option(
     "--database",
@@ -88,4 +88,4 @@ def migrate(database: str) -> None:
 
 
 def _say_made(file: Path, identity: str, made: bool) -> None:
-    click.echo(printable(f"{file} holds {identity}'s token{'' if made else ', as before'}"), err=True)
+    click.echo(escape(f"{file} holds {identity}'s token{'' if made else ', as before'}"), err=True)

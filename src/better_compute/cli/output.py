@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from better_compute.cli.text import json_text, printable, table
+from better_compute.cli.text import json_text, table
+from better_compute.domain.escape import escape
 
 FORMATS = ("table", "json", "compact")
 
@@ -27,7 +28,7 @@ def show(operation: str, data: Any, form: str) -> None:
     else:
         click.echo(_table(operation, data), nl=False)
     if isinstance(data, dict) and isinstance(data.get("nextCursor"), str):
-        click.echo(f"There is more: --cursor {printable(data['nextCursor'])}", err=True)
+        click.echo(f"There is more: --cursor {escape(data['nextCursor'])}", err=True)
 
 
 def _table(operation: str, data: Any) -> str:

@@ -10,7 +10,7 @@ from types import FrameType
 
 import click
 
-from better_compute.cli.text import printable
+from better_compute.domain.escape import escape
 from better_compute.domain.problems import ComputeError, Problem
 
 OK = 0
@@ -53,21 +53,21 @@ def _failed(error: Exception) -> int:
             _say(error.format_message())
             return USAGE
         case click.UsageError():
-            _say(printable(f"USAGE: {error.format_message()}"))
+            _say(escape(f"USAGE: {error.format_message()}"))
             if error.ctx is not None:
                 _say(f"Hint: see {error.ctx.command_path} --help")
             return USAGE
         case click.ClickException():
-            _say(printable(f"ERROR: {error.format_message()}"))
+            _say(escape(f"ERROR: {error.format_message()}"))
         case ComputeError():
             for problem in error.problems:
                 show_problem(problem)
         case OSError():
             # Files that are read have their own errors; this is stdout, on a full disk.
-            _say(printable(f"STOPPED: {error.strerror or type(error).__name__}"))
+            _say(escape(f"STOPPED: {error.strerror or type(error).__name__}"))
         case _:
             # A fault of ours; the text of an unknown exception may hold anything.
-            _say(f"INTERNAL_ERROR: {type(error).__name__}: {printable(str(error))[:500]}")
+            _say(f"INTERNAL_ERROR: {type(error).__name__}: {escape(str(error))[:500]}")
             _say(f"Hint: set {DEBUG[0]}=1 to see where")
     return ERROR
 
@@ -76,9 +76,9 @@ def show_problem(problem: Problem) -> None:
     """`CODE: place: message`, then a hint, on stderr."""
     place = f"{problem.source}: " if problem.source else ""
     path = f"{problem.path}: " if problem.path else ""
-    _say(printable(f"{problem.code}: {place}{path}{problem.message}"))
+    _say(escape(f"{problem.code}: {place}{path}{problem.message}"))
     if problem.hint:
-        _say(printable(f"Hint: {problem.hint}"))
+        _say(escape(f"Hint: {problem.hint}"))
 
 
 def _say(text: str) -> None:

@@ -10,7 +10,7 @@ import click
 
 from better_compute.bootstrap.runtime import SYSTEM
 from better_compute.cli.target import DATABASE
-from better_compute.cli.text import printable
+from better_compute.domain.escape import escape
 from better_compute.domain.policy.urls import mask_database
 
 ADDRESS = "127.0.0.1:8080"
@@ -38,12 +38,12 @@ def serve(database: str, address: str, world: Path | None) -> None:
         if not serving.is_private(listening):
             click.echo("Warning: tokens would cross the network in clear; put a proxy with TLS before this", err=True)
         if not plane.store.view(lambda tx: tx.credentials(None, 1, None)):
-            click.echo(printable(_nobody(database)), err=True)
+            click.echo(escape(_nobody(database)), err=True)
         serving.serve(plane, database, listening, _say)
 
 
 def _say(text: str) -> None:
-    click.echo(printable(f"better-compute: {text}"), err=True)
+    click.echo(escape(f"better-compute: {text}"), err=True)
 
 
 def _nobody(database: str) -> str:

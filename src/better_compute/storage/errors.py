@@ -8,6 +8,7 @@ from enum import Enum, auto
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
+from better_compute.domain.escape import escape
 from better_compute.domain.problems import INTERNAL_ERROR, INVALID_STATE, UNAVAILABLE, ComputeError, Problem
 
 RETRY_AFTER_MS = 1000
@@ -119,8 +120,7 @@ def shortage(error: SQLAlchemyError) -> str:
 def reason(error: SQLAlchemyError) -> str:
     """What the driver says, on one line. It never says the password, nor the statement and what was written with it."""
     said = error.orig if isinstance(error, DBAPIError) else "no connection came free"
-    first = next(iter(str(said).splitlines()), "")
-    return "".join(c if c.isprintable() else " " for c in first)
+    return escape(next(iter(str(said).splitlines()), ""))
 
 
 def damaged(error: SQLAlchemyError) -> ComputeError:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import click
 
+from better_compute.domain.escape import escape
 from better_compute.domain.problems import INTERNAL_ERROR, ComputeError, Problem
 from fleetctl.cli import streams
 from fleetctl.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_STALE, EXIT_USAGE, Stop
-from fleetctl.render.escape import escape
 
 DEBUG = "FLEETCTL_DEBUG"
 _CODES = {EXIT_STALE: "MISMATCH", EXIT_USAGE: "USAGE"}

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
+from better_compute.domain.escape import escape
 from fleetctl.errors import EXIT_ERROR
-from fleetctl.render.escape import escape
 
 if TYPE_CHECKING:
     from fleetctl.flow import Finished

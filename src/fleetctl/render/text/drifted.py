@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fleetctl.render.escape import escape
+from better_compute.domain.escape import escape
 from fleetctl.render.text import values
 from fleetctl.render.text.head import head
 from fleetctl.render.text.problems import place

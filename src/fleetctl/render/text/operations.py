@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fleetctl.render.escape import escape
+from better_compute.domain.escape import escape
 from fleetctl.render.text import values
 from fleetctl.render.text.problems import place
 from fleetctl.render.text.style import Style, width

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from better_compute.domain.atoms import UNLIMITED
-from fleetctl.render.escape import escape
+from better_compute.domain.escape import escape
 from fleetctl.render.text import operations, problems
 from fleetctl.render.text.head import head
 from fleetctl.render.text.problems import place

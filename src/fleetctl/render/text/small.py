@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fleetctl.render.escape import escape
+from better_compute.domain.escape import escape
 from fleetctl.render.text import problems
 from fleetctl.render.text.head import server
 from fleetctl.render.text.style import Style

@@ -9,8 +9,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.atoms import UNLIMITED
+from better_compute.domain.escape import escape
 from better_compute.domain.policy.secrets import SENSITIVE
-from fleetctl.render.escape import escape
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Change

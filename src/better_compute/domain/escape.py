@@ -16,7 +16,12 @@ def escape(text: str) -> str:
     breaks, ANSI sequences, bidi overrides, zero-width characters, blanks other than the blank. Costs linear time."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c.isprintable() and not _INVISIBLE.match(c) else _escaped(c) for c in text)
+    return "".join(c if is_seen(c) else _escaped(c) for c in text)
+
+
+def is_seen(character: str) -> bool:
+    """Whether a terminal shows the character as itself, and does nothing else for it."""
+    return character.isprintable() and not _INVISIBLE.match(character)
 
 
 def _escaped(character: str) -> str:

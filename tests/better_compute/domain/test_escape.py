@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetctl.render.escape import escape
+from better_compute.domain.escape import escape
 
 HOSTILE = {
     "a line break": ("a\nb", "a\\nb"),
