@@ -11,7 +11,7 @@ from better_compute.domain.commands import CreatePool
 from better_compute.domain.ids import derive
 from better_compute.domain.state import Terms
 from better_compute.domain.values import Json
-from fleetctl.desired import drafts, roots, worlds
+from fleetctl.desired import drafts, foreign, roots, worlds
 from fleetctl.desired.drafts import Draft
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import Desired, Place, PoolEntry
@@ -40,7 +40,9 @@ def assemble(documents: Sequence[Document], directory: Path, *, caller: str | No
     """The same from documents, one at least; `directory` is what the names of their files are relative to."""
     found = Found()
     strays = [document for document in documents if worlds.is_world(document.root)]
-    parts = [found.judge(document) for document in documents if not worlds.is_world(document.root)]
+    rest = [document for document in documents if not worlds.is_world(document.root)]
+    foreign.judge([document for document in rest if foreign.is_foreign(document.root)], found)
+    parts = [found.judge(document) for document in rest if not foreign.is_foreign(document.root)]
     if not parts:
         worlds.judge(strays, Roots(), directory, found)
         raise FilesError(found.problems)

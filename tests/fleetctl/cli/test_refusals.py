@@ -41,6 +41,12 @@ class TestPlaces:
         assert (ran.code, "name the same file" in ran.err) == (64, True)
         assert Path("p").read_bytes() == before
 
+    def test_a_plan_file_in_the_place_of_the_fleet_is_told_with_the_flag_that_takes_it(self, fleet: Fleet) -> None:
+        plan = fleet.directory / "plan.json"
+        fleet.on("plan", "--out", str(plan))
+        ran = fleet("apply", str(plan), "--yes")
+        assert (ran.code, len(ran.err.splitlines()), "did you mean --plan plan.json?" in ran.err) == (1, 2, True)
+
     def test_what_is_no_file_may_take_both(self, fleet: Fleet) -> None:
         null = os.devnull
         assert fleet.on("apply", "--yes", "--journal", null, "--report", null).code == 0

@@ -1,0 +1,46 @@
+"""Documents that are none of a fleet, such as charts, manifests and plans: each file is one finding, where each of its
+fields would be one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from better_compute.domain.words import slips
+from fleetctl.desired import shape
+from fleetctl.desired.faults import IGNORED
+from fleetctl.desired.found import Found
+from fleetctl.desired.model import Place
+from fleetctl.files import Document
+
+RULE = "fleet.document"
+
+_FLEET = frozenset(shape.names(shape.Document))
+_VERSION = "apiVersion"
+_REPORT = frozenset({"formatVersion", "kind"})
+"""Fields of every report of `fleetctl`, plans included, and of no fleet document."""
+
+
+def is_foreign(root: Mapping[str, Any]) -> bool:
+    """Whether a document shares no field with those of a fleet, not even by a slip, but for the `apiVersion` of
+    something else; or is a report."""
+    if root.keys() >= _REPORT:
+        return True
+    if not _FLEET.isdisjoint(root.keys() - {_VERSION}) or "fleet" in str(root.get(_VERSION, "")):
+        return False
+    names = [name for name in root if name != _VERSION and not name.startswith(IGNORED)]
+    return bool(names) and not any(True for name in names for _ in slips(name, _FLEET - root.keys()))
+
+
+def judge(documents: Sequence[Document], found: Found) -> None:
+    """Find each file of such documents, once."""
+    for document in {document.file: document for document in reversed(documents)}.values():
+        file, root = document.file, document.root
+        message = "this is no fleet document"
+        hint = f"move it out of the fleet, or write its name under exclude: [{file}]"
+        if root.keys() >= _REPORT:
+            message = "this is a report of fleetctl, and no fleet document"
+        if root.keys() >= _REPORT and root["kind"] == "plan":
+            message = "this is a plan file, and no fleet document"
+            hint = f"did you mean --plan {file}? If not, {hint}"
+        found.add(RULE, message, Place(document), hint=hint)
