@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from better_compute.bootstrap import Connection, Embedded, connect
 from better_compute.cli.output import FORMATS
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 SERVER = "BETTER_COMPUTE_SERVER"
 DATABASE = "BETTER_COMPUTE_DATABASE"

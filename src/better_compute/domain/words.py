@@ -8,18 +8,8 @@ NEAR = 2
 """Single-letter edits within which a word is taken for a slip."""
 
 
-def distance(left: str, right: str) -> int:
-    """Single-letter edits between two words."""
-    row = list(range(len(right) + 1))
-    for i, a in enumerate(left, 1):
-        before, row[0] = row[0], i
-        for j, b in enumerate(right, 1):
-            before, row[j] = row[j], min(before + (a != b), row[j] + 1, row[j - 1] + 1)
-    return row[-1]
-
-
 def edits(left: str, right: str, most: int) -> int:
-    """Their `distance`, or `most` + 1 where it is larger. It follows each edit that can still be one of so many, and no
+    """Single-letter edits between two words, or `most` + 1 where it takes more. It follows each edit that can still be one of so many, and no
     other: for a few edits that takes a fraction of the time."""
     if abs(len(left) - len(right)) > most:
         return most + 1

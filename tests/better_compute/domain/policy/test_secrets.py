@@ -149,6 +149,6 @@ def test_masking_again_changes_nothing(value: Any) -> None:
     "text", ["//" * 32_000 + "@", "a://b:c" * 9_000 + "@ ", ":" * 64_000 + "@", "//a:" * 16_000 + "@"]
 )
 def test_hostile_text_costs_linear_time(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     mask(text)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1

@@ -79,9 +79,9 @@ def test_a_policy_may_have_64_kib_and_not_more(letter: str, bytes_each: int) -> 
 
 def test_a_policy_of_very_many_values_is_refused_without_reading_them_all() -> None:
     row = list(range(10_000))
-    start = time.perf_counter()
+    start = time.process_time()
     assert only({"rows": [[row] * 1_000] * 1_000}).rule == "policy.size"
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize(
@@ -319,9 +319,9 @@ def test_fields_that_only_look_so_are_fine(policy: dict[str, Any]) -> None:
 
 def test_an_enormous_cpu_set_costs_no_time() -> None:
     policy = {"cpu": {"isolated": ",".join(["0-99999"] * 4_000), "reserved": ",".join(["0-99999"] * 4_000)}}
-    start = time.perf_counter()
+    start = time.process_time()
     assert only(policy).rule == "policy.cpu.reserved"
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_attestors_are_unchecked_where_it_is_not_known_which_ones_the_server_runs() -> None:
