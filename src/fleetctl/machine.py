@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 import time
+from collections.abc import Collection
 from pathlib import Path
 
-_GIT = ("git", "-c", "core.fsmonitor=false")  # the repository's settings must not start programs
 _PATIENCE = 10.0
+_YAML = (".yaml", ".yml")
 
 
 def clock() -> int:
@@ -16,13 +18,55 @@ def clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-def commit_of(directory: Path) -> str | None:
-    """The commit that the fleet files below `directory` are of; None outside git, and where they differ from it."""
+def commit_of(directory: Path, files: Collection[str]) -> str | None:
+    """The commit at HEAD, where it holds these `files` of `directory` (relative, forward slashes) as they are here
+    and no YAML file that is not here; else None, and outside git.
+
+    Contents are compared here, line ends apart, since git itself would run the filters that the repository's settings
+    name. What such a filter changes, or a link leads to, counts as another content.
+    """
     if not any((parent / ".git").exists() for parent in (directory, *directory.parents)):
         return None
-    changed = _git(directory, "status", "--porcelain", "--", "*.yaml", "*.yml")
-    commit = _git(directory, "rev-parse", "--verify", "HEAD") if changed == "" else None
+    commit = _git(directory, "rev-parse", "--verify", "HEAD").strip()
+    held = _blobs(_git(directory, "ls-tree", "-r", "-z", commit)) if commit else {}
+    root = os.path.realpath(directory)
+    wanted = (file for file in held if file.endswith(_YAML) and not _is_hidden(file))
+    folders = {os.path.dirname(os.path.join(root, file)) for file in files}
+    if (
+        not all(os.path.exists(os.path.join(root, file)) for file in wanted)
+        or any(os.path.realpath(folder) != folder for folder in folders)
+        or not all(file in held and _is_as_held(os.path.join(root, file), held[file]) for file in files)
+    ):
+        return None
     return commit or None
+
+
+def _blobs(listing: str) -> dict[str, str]:
+    """File -> the id of its content; links and submodules are left out."""
+    entries = (entry.partition("\t") for entry in listing.split("\0") if entry.startswith("100"))
+    return {file: head.rpartition(" ")[2] for head, _, file in entries}
+
+
+def _is_hidden(file: str) -> bool:
+    return any(part.startswith(".") for part in file.split("/"))
+
+
+def _is_as_held(path: str, blob: str) -> bool:
+    if os.path.islink(path):
+        return False
+    try:
+        data = Path(path).read_bytes()
+    except OSError:
+        return False
+    return blob in (_blob(data, len(blob)), _blob(data.replace(b"\r\n", b"\n"), len(blob)))
+
+
+def _blob(data: bytes, digits: int) -> str:
+    """The id that git gives a content; its length tells the repository's hash."""
+    hashed = hashlib.new("sha1" if digits == 40 else "sha256", usedforsecurity=False)
+    hashed.update(b"blob %d\0" % len(data))
+    hashed.update(data)
+    return hashed.hexdigest()
 
 
 def save(path: Path, data: bytes) -> None:
@@ -46,15 +90,16 @@ def save(path: Path, data: bytes) -> None:
         raise
 
 
-def _git(directory: Path, *arguments: str) -> str | None:
-    """What git answers, None when it cannot."""
+def _git(directory: Path, *arguments: str) -> str:
+    """What git answers, empty when it cannot. What is asked here looks at objects alone, neither at the index nor at
+    files, and fetches none: no program is started that the repository's settings name."""
     import subprocess  # not at the top: most of what imports this has no repository to ask
 
-    environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+    environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
     try:
         ran = subprocess.run(
-            (*_GIT, *arguments), cwd=directory, env=environ, capture_output=True, timeout=_PATIENCE, check=False
+            ("git", *arguments), cwd=directory, env=environ, capture_output=True, timeout=_PATIENCE, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return None
-    return ran.stdout.decode(errors="replace").strip() if ran.returncode == 0 else None
+        return ""
+    return os.fsdecode(ran.stdout) if ran.returncode == 0 else ""

@@ -96,7 +96,7 @@ def opened(request: Request) -> Iterator[Session]:
     """Read the files, choose the target, read the live state. Raises FilesError, ComputeError, and Stop for a pin that
     does not match."""
     wished = load(request.path, caller=request.caller, tell=request.tell)
-    commit = machine.commit_of(request.base)
+    commit = machine.commit_of(request.base, wished.files)
     caller_of(wished)
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
     with connected(wished, chosen, request) as connection:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fleetctl.desired.load import load
 from fleetctl.machine import commit_of, save
 
 
@@ -62,27 +63,116 @@ def git(directory: Path, *arguments: str) -> str:
     return ran.stdout.strip()
 
 
+def of(fleet: Path) -> str | None:
+    """The commit of every YAML file there is."""
+    files = {str(path.relative_to(fleet)) for path in fleet.rglob("*.y*ml")}
+    return commit_of(fleet, files)
+
+
+def head(fleet: Path) -> str:
+    return git(fleet, "rev-parse", "HEAD")
+
+
 def test_committed_files_are_of_their_commit(repository: Path) -> None:
-    assert commit_of(repository) == git(repository, "rev-parse", "HEAD")
+    assert of(repository) == head(repository)
 
 
-def test_files_that_differ_from_the_commit_are_of_none(repository: Path) -> None:
+def test_files_that_the_commit_does_not_hold_are_of_none(repository: Path) -> None:
     (repository / "more").mkdir()
     (repository / "more" / "b.yml").write_text("pools: []\n")
-    assert commit_of(repository) is None
+    assert of(repository) is None
+
+
+@pytest.mark.parametrize("rule", ["*.yml", "more/", "*"])
+def test_files_that_git_ignores_are_of_no_commit(repository: Path, rule: str) -> None:
+    (repository / "more").mkdir()
+    (repository / "more" / "b.yml").write_text("pools: []\n")
+    (repository / ".gitignore").write_text(f"{rule}\n")
+    assert git(repository, "status", "--porcelain", "--", "*.yml") == ""
+    assert of(repository) is None
+
+
+@pytest.mark.parametrize("staged", [True, False])
+def test_files_that_differ_from_the_commit_are_of_none(repository: Path, staged: bool) -> None:
+    (repository / "fleet.yaml").write_text("apiVersion: fleet/v1\npools: []\n")
+    if staged:
+        git(repository, "add", ".")
+    assert of(repository) is None
+
+
+def test_files_whose_changes_git_was_told_to_overlook_are_of_none(repository: Path) -> None:
+    git(repository, "update-index", "--assume-unchanged", "fleet.yaml")
+    (repository / "fleet.yaml").write_text("apiVersion: fleet/v1\npools: []\n")
+    assert of(repository) is None
+
+
+def test_files_without_one_that_the_commit_holds_are_of_none(repository: Path) -> None:
+    (repository / "more.yaml").write_text("pools: []\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "more")
+    (repository / "more.yaml").unlink()
+    assert of(repository) is None
+
+
+def test_a_repository_without_a_commit_names_none(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "fleet.yaml").write_text("")
+    assert of(tmp_path) is None
+
+
+def test_line_ends_do_not_count(repository: Path) -> None:
+    (repository / "fleet.yaml").write_bytes(b"apiVersion: fleet/v1\r\n")
+    assert of(repository) == head(repository)
+
+
+def test_a_repository_of_the_other_hash_is_read(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--object-format=sha256")
+    (tmp_path / "fleet.yaml").write_text("apiVersion: fleet/v1\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "a fleet")
+    assert of(tmp_path) == head(tmp_path)
+    assert len(head(tmp_path)) == 64
+
+
+def test_what_a_link_leads_to_is_of_no_commit(repository: Path) -> None:
+    (repository.parent / "other.yaml").write_text("apiVersion: fleet/v1\n")
+    (repository / "fleet.yaml").unlink()
+    (repository / "fleet.yaml").symlink_to("../other.yaml")
+    assert of(repository) is None
+
+
+def test_a_fleet_that_a_link_leads_to_is_of_its_commit(repository: Path) -> None:
+    link = repository.parent / "link"
+    link.symlink_to(repository)
+    assert commit_of(link, {"fleet.yaml"}) == head(repository)
 
 
 def test_other_files_do_not_count(repository: Path) -> None:
     (repository / "control-plane.db").write_text("")
+    (repository / "unread.yaml").write_text("")
     (repository.parent / "README").write_text("")
-    assert commit_of(repository) is not None
+    assert commit_of(repository, {"fleet.yaml"}) == head(repository)
 
 
 def test_outside_a_repository_there_is_no_commit(tmp_path: Path) -> None:
-    assert commit_of(tmp_path) is None
+    assert commit_of(tmp_path, set()) is None
 
 
-def test_settings_of_the_repository_start_no_program(repository: Path) -> None:
-    git(repository, "config", "core.fsmonitor", f"touch '{repository.parent / 'ran'}'; false")
-    commit_of(repository)
+@pytest.mark.parametrize(
+    "setting", ["core.fsmonitor", "filter.f.clean", "filter.f.process", "core.pager", "core.editor", "diff.external"]
+)
+def test_settings_of_the_repository_start_no_program(repository: Path, setting: str) -> None:
+    git(repository, "config", setting, f"touch '{repository.parent / 'ran'}'; false")
+    (repository / ".gitattributes").write_text("* filter=f\n")
+    os.utime(repository / "fleet.yaml", (0, 0))  # git would look at the content again
+    of(repository)
     assert not (repository.parent / "ran").exists()
+
+
+def test_the_files_of_a_fleet_are_those_that_say_something_of_it(repository: Path) -> None:
+    head_of = "apiVersion: fleet/v1\ntenantId: root\ncaller: sa_fleet\n"
+    pool = "pools: [{idempotencyKey: a, siteId: s, class: metal-host, gpuModel: H100}]\n"
+    offer = "offers: [{pool: a, toTenantId: acme, quota: {gpu: 8}}]\n"
+    for name, text in {"fleet": head_of, "a": pool, "b": offer, "empty": "# nothing\n"}.items():
+        (repository / f"{name}.yaml").write_text(text)
+    assert load(repository).files == {"fleet.yaml", "a.yaml", "b.yaml"}

@@ -79,3 +79,10 @@ class Desired:
     """By pool id, in order of the ids."""
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
     """Where the root fields stand, by name."""
+
+    @property
+    def files(self) -> set[str]:
+        """The files that all of it stands in, relative to the fleet's directory."""
+        places = [*self.places.values(), *(entry.place for entry in self.entries.values())]
+        places += [place for entry in self.entries.values() for place in entry.offer_places.values()]
+        return {place.document.file for place in places}
