@@ -150,7 +150,7 @@ class TestBlocked:
         assert fleet.on("plan").code == 3
         ran = fleet.on("apply", "--yes")
         assert ran.code == 3
-        assert "Blocked: 1 error." in ran.out
+        assert "Blocked: 1 error (first: fleet.yaml:" in ran.out
         assert fleet.on("apply", "--yes", "--allow", "archives=2", "--reason", "site closes").code == 0
 
 

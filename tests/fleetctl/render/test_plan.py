@@ -238,7 +238,7 @@ class TestSummary:
             "  - {idempotencyKey: fra1-a, archived: true}\n  - {idempotencyKey: fra1-b, archived: true}\n"
         )
         assert line_with(report, "archive   fra1-a")
-        assert "Blocked: 1 error. Nothing of this plan can be applied." in lines(report)
+        assert "Blocked: 1 error (first: fleet.yaml:8). Nothing of this plan can be applied." in lines(report)
         assert line_with(report, "guard.archives").startswith("fleet.yaml:8:")
         assert 'Hint: if that is meant: --allow archives=2 --reason "why"' in text.render(report)
 
@@ -247,7 +247,7 @@ class TestSummary:
         world.pool("fra1-a", {"acme": {"gpu": 8}})
         shown = text.render(world.report("  - {idempotencyKey: fra1-a}\n"))
         assert "as wished" not in shown
-        assert "Blocked: 1 error." in shown
+        assert "Blocked: 1 error (first: fleet.yaml:8)." in shown
 
     def test_capacity_shows_a_grant_below_use(self, report: PlanReport) -> None:
         shown = [line.split() for line in lines(report)]

@@ -91,6 +91,12 @@ def _limit(number: int) -> str:
     return f"{'unlimited' if number == UNLIMITED else format(number, ','):>9}"
 
 
+def _first(report: PlanReport) -> str:
+    """Where the first error is: what blocks a long plan has long left the screen."""
+    source = next((f["source"] for f in report["findings"] if f["severity"] == "error" and f["source"]), None)
+    return f" (first: {place(source)})" if source else ""
+
+
 def _summary(report: PlanReport, style: Style) -> Iterator[str]:
     summary = report["summary"]
     if report["operations"]:
@@ -107,7 +113,7 @@ def _summary(report: PlanReport, style: Style) -> Iterator[str]:
         yield style.dim(f"{count(summary['foreign'], 'foreign pool')} left alone.")
     found = problems.tally(summary["errors"], summary["warnings"], summary["unchecked"])
     if summary["blocked"]:
-        yield style.red(f"Blocked: {found}. Nothing of this plan can be applied.")
+        yield style.red(f"Blocked: {found}{_first(report)}. Nothing of this plan can be applied.")
     elif found:
         yield style.yellow(f"Found: {found}.")
     yield f"{style.bold('Digest:')} {escape(report['digest'])}"
