@@ -75,11 +75,21 @@ class Methods(click.Group):
 
         return command(f"{self.name}/{cmd_name}")
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each with the whole of its first paragraph, which click would cut."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _first(command)) for name, command in commands if command])
+
 
 def unknown(name: str, known: Iterable[str], ctx: click.Context | None = None) -> click.UsageError:
     """The error for a command that there is none of."""
     near = did_you_mean(name, known)
     return click.UsageError(f"there is no command {name!r}{near and '; '}{near}", ctx)
+
+
+def _first(command: click.Command) -> str:
+    return " ".join((command.help or "").partition("\n\n")[0].split())
 
 
 def _example(group: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import click
 from msgspec import Struct
 from msgspec import inspect as types
 
+from better_compute.cli.says import FIELDS
 from better_compute.cli.target import read_text
 from better_compute.domain.problems import ComputeError
 from better_compute.wire.body import parse_value
@@ -54,15 +55,14 @@ def option(field: types.Field) -> click.Option:
     """The flag of a field. Its parameter has the field's wire name, and its value is ready for the wire."""
     names = [f"--{_flag(field)}", field.encode_name]
     kind = _plain(field.type)
+    help_ = _help(field, kind)
     if isinstance(kind, types.BoolType):
-        return click.Option([f"--{_flag(field)}/--no-{_flag(field)}", field.encode_name], default=None)
-    if isinstance(kind, types.ListType) and not isinstance(_plain(kind.item_type), types.StructType):
-        help_ = "May be given several times."
+        return click.Option([f"--{_flag(field)}/--no-{_flag(field)}", field.encode_name], default=None, help=help_)
+    if _repeats(kind):
         return click.Option(names, type=_scalar(_plain(kind.item_type)), multiple=True, help=help_)
     if _counts(kind):
-        help_ = "May be given several times; or a JSON object, or @FILE."
         return click.Option(names, type=Counts(), multiple=True, required=field.required, help=help_)
-    return click.Option(names, type=_type(field, kind), required=field.required, help=_help(field))
+    return click.Option(names, type=_type(field, kind), required=field.required, help=help_)
 
 
 def json_value(text: str) -> Any:
@@ -150,14 +150,24 @@ def _scalar(kind: types.Type) -> click.ParamType[Any]:
     return click.INT if isinstance(kind, types.IntType) else click.STRING
 
 
-def _help(field: types.Field) -> str | None:
-    kind = field.type
-    words = kind.extra_json_schema.get("enum") if isinstance(kind, types.Metadata) and kind.extra_json_schema else None
-    if words:
-        return f"One of {', '.join(words)}."
-    if isinstance(_plain(kind), types.DictType | types.StructType | types.ListType):
-        return "JSON, or @FILE."
-    return None
+def _help(field: types.Field, kind: types.Type) -> str:
+    """What the field means, and how its value is written."""
+    schema = field.type.extra_json_schema if isinstance(field.type, types.Metadata) else None
+    how = ""
+    if schema and "enum" in schema:
+        how = f"One of {', '.join(schema['enum'])}."
+    elif _repeats(kind):
+        how = "May be given several times."
+    elif _counts(kind):
+        how = "May be given several times; or a JSON object, or @FILE."
+    elif isinstance(kind, types.DictType | types.StructType | types.ListType):
+        how = "JSON, or @FILE."
+    return f"{FIELDS[field.encode_name]} {how}".strip()
+
+
+def _repeats(kind: types.Type) -> TypeGuard[types.ListType]:
+    """Whether a field is a list of words or numbers."""
+    return isinstance(kind, types.ListType) and not isinstance(_plain(kind.item_type), types.StructType)
 
 
 def _counts(kind: types.Type) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from better_compute.cli.text import json_text, table
+from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.escape import escape
 
 FORMATS = ("table", "json", "compact")
@@ -46,14 +47,29 @@ def _rows(items: Sequence[Mapping[str, Any]], columns: Sequence[str] | None) -> 
 
 
 def _cell(value: Any, name: str = "") -> str:
-    """Absent and null are `-`, so that they differ from an empty text; what the field's name says is a time is one."""
+    """Absent and null are `-`, so that they differ from an empty text; what the field's name says is a time is one.
+    Lists of words, of quota rows and of offers are short text, all else is JSON."""
     if value is None:
         return "-"
     if isinstance(value, str):
         return value
     if type(value) is int and (name == "time" or name.endswith("At")):
         return _utc(value) or json_text(value)
+    if isinstance(value, list) and value and None not in (parts := [_part(item) for item in value]):
+        return ("; " if name == "offers" else ", ").join(filter(None, parts))
     return json_text(value)
+
+
+def _part(item: Any) -> str | None:
+    """An item of a list on a few letters; None for one of another kind."""
+    match item:
+        case str():
+            return item
+        case {"resource": str(resource), "max": int(limit), "used": int(used)}:
+            return f"{resource}={'unlimited' if limit == UNLIMITED else limit}" + (f" ({used} used)" if used else "")
+        case {"toTenantId": str(tenant), "quotas": list(quotas)}:
+            return f"{tenant}: {_cell(quotas)}"
+    return None
 
 
 def _utc(milliseconds: int) -> str | None:

@@ -36,7 +36,13 @@ OPTIONS = (
         show_default=True,
         help="How long to wait for an answer.",
     ),
-    click.Option(["--format", "form"], type=click.Choice(FORMATS), default="table", show_default=True),
+    click.Option(
+        ["--format", "form"],
+        type=click.Choice(FORMATS),
+        default="table",
+        show_default=True,
+        help="How to show the answer; compact is JSON on one line.",
+    ),
 )
 
 

@@ -39,6 +39,11 @@ def is_key(text: str) -> bool:
     return KEY.fullmatch(text) is not None
 
 
+def is_id(kind: str, text: str) -> bool:
+    """Whether `text` has the form of an id of that kind, as `derive` and `random_id` make them."""
+    return re.fullmatch(rf"{kind}_[0-7][{_ALPHABET}]{{25}}", text) is not None
+
+
 def _stamped(raw: bytes, version: int) -> bytes:
     """`raw` (16 bytes) with the version and variant bits of RFC 9562."""
     data = bytearray(raw)

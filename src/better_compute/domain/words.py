@@ -9,8 +9,8 @@ NEAR = 2
 
 
 def edits(left: str, right: str, most: int) -> int:
-    """Single-letter edits between two words, or `most` + 1 where it takes more. It follows each edit that can still be one of so many, and no
-    other: for a few edits that takes a fraction of the time."""
+    """Single-letter edits between two words, or `most` + 1 where it takes more. It follows each edit that can still be
+    one of so many, and no other: for a few edits that takes a fraction of the time."""
     if abs(len(left) - len(right)) > most:
         return most + 1
     same, end = 0, min(len(left), len(right))

@@ -10,7 +10,8 @@ import pytest
 
 from better_compute.api.routes import ROUTES
 from better_compute.cli import GROUPS
-from better_compute.cli.output import show
+from better_compute.cli.output import _table, show
+from better_compute.domain.ids import derive
 from tests.better_compute.cli.conftest import Run
 
 CREATE = ("--site-id", "site_fra1", "--class", "metal-host", "--gpu-model", "H100")
@@ -54,6 +55,31 @@ def test_a_table_has_the_columns_that_matter_and_a_dash_for_nothing(fleet: Run) 
     assert head.split() == names
     assert row.split()[1:] == ["-", "site_fra1", "metal-host", "H100", "exclusive", "true", "false", "1"]
     assert fleet("nodes", "list", "--pool-id", row.split()[0]).out == ""
+
+
+def test_a_table_shows_quotas_offers_and_rights_as_short_text(fleet: Run) -> None:
+    pool_id = json.loads(fleet("pools", "create", *CREATE, "--format", "json").out)["id"]
+    fleet("pools", "offer", "--pool-id", pool_id, "--to-tenant-id", "acme", "--quota", "gpu=8", "--quota", "vcpu=64")
+    assert fleet("pools", "listOffers").out.splitlines()[1].endswith("  gpu=8, vcpu=64")
+    shown = dict(
+        line.split(maxsplit=1)
+        for line in fleet("pools", "get", "--pool-id", pool_id, "--include", "offers").out.splitlines()
+    )
+    assert (shown["quotas"], shown["offers"]) == ("gpu=unlimited", "acme: gpu=8, vcpu=64")
+    assert "compute:admin, compute:events:read, " in fleet("identities", "whoami").out
+    used = {"quotas": [{"resource": "gpu", "max": 8, "used": 3}, {"resource": "vcpu", "max": 0, "used": 0}]}
+    assert _table("", used) == "field   value\nquotas  gpu=8 (3 used), vcpu=0\n"
+    assert _table("", {"quotas": [{"gpu": 8}], "a": []}) == 'field   value\nquotas  [{"gpu":8}]\na       []\n'
+
+
+def test_who_gives_a_key_for_the_id_of_a_pool_is_told_the_way(fleet: Run) -> None:
+    for arguments in (["pools", "get", "--pool-id", "gpu-fra1"], ["api", "pools.archive", "poolId=gpu-fra1"]):
+        assert fleet(*arguments).err == (
+            "NOT_FOUND: no such pool\n"
+            "Hint: gpu-fra1 is no id of a pool; if it is a key of a fleet, `fleetctl id gpu-fra1` tells the id\n"
+        )
+    absent = derive("pool", "root", "sa_fleet", "gpu-fra1")
+    assert fleet("pools", "get", "--pool-id", absent).err == "NOT_FOUND: no such pool\n"
 
 
 def test_a_table_shows_times_as_people_read_them_and_json_as_they_are(fleet: Run) -> None:

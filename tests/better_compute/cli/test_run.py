@@ -10,7 +10,10 @@ import pytest
 
 import better_compute.cli
 from better_compute import __version__
+from better_compute.api.routes import ROUTES
 from better_compute.cli import COMMANDS, GROUPS, family
+from better_compute.cli.flags import fields
+from better_compute.cli.says import FIELDS
 from better_compute.domain.problems import ComputeError, Problem, Source
 from tests.better_compute.cli.conftest import Run
 
@@ -59,6 +62,28 @@ def test_every_command_has_help_with_an_example(cli: Run) -> None:
         done = cli(*name, "--help")
         assert done.code == 0
         assert f"Example: better-compute {name[0]}" in " ".join(done.out.split()), name
+
+
+def test_every_flag_says_what_it_means(cli: Run) -> None:
+    context = click.Context(better_compute.cli.cli)
+    for group in GROUPS:
+        methods = better_compute.cli.cli.get_command(context, group)
+        assert isinstance(methods, click.Group)
+        for method in methods.list_commands(context):
+            command = methods.get_command(context, method)
+            assert command is not None
+            silent = [p.name for p in command.params if isinstance(p, click.Option) and not p.help]
+            assert silent == [], (group, method)
+    assert set(FIELDS) == {field.encode_name for route in ROUTES.values() for field in fields(route.input)}
+    assert "Events of this type, such as pool.created" in " ".join(cli("events", "list", "--help").out.split())
+
+
+def test_the_help_of_a_group_cuts_no_sentence(cli: Run) -> None:
+    for group in GROUPS:
+        said = cli(group, "--help").out
+        assert "..." not in said.partition("Commands:")[2], group
+    said = " ".join(cli("pools", "--help").out.split())
+    assert "in order of pool and tenant. archive Retires a pool" in said
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typeid import TypeID
 
-from better_compute.domain.ids import derive, is_key, random_id
+from better_compute.domain.ids import derive, is_id, is_key, random_id
 
 VECTORS = [
     ("pool", "root", "sa_fleet", "pool-fra1-h100", "pool_41ajr0h7xph5z9bavercrty41f"),
@@ -53,3 +53,10 @@ def test_a_key_is_plain(key: str) -> None:
 @pytest.mark.parametrize("key", ["", "-a", ".a", "a b", "a\n", "x" * 129, "montréal", "a/b", "pool-`x`\n@ops"])
 def test_a_key_is_not_anything_else(key: str) -> None:
     assert not is_key(key)
+
+
+def test_an_id_of_a_kind_is_told_by_its_form() -> None:
+    assert is_id("pool", derive("pool", "root", "sa", "k"))
+    assert is_id("pool", random_id("pool", 1_796_000_000_000, bytes(10)))
+    for other in ("fra1-h100", "pool_1", derive("node", "root", "sa", "k"), derive("pool", "root", "sa", "k") + "\n"):
+        assert not is_id("pool", other)
