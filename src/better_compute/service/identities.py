@@ -59,16 +59,16 @@ def list_(service: Service, caller: Caller, body: ListInput) -> Page[IdentityVie
 
 
 def whoami(service: Service, caller: Caller, body: Self) -> WhoamiView:
-    """The caller, and what it may do as the tenant that it asks about."""
+    """The caller, and what it may do as the tenant that it asks about: nothing where there is no such tenant."""
     tenant_id = body.tenant_id if isinstance(body.tenant_id, str) else caller.tenant_id
-    identity = service.store.view(lambda tx: tx.identity(caller.identity_id))
+    identity, tenant = service.store.view(lambda tx: (tx.identity(caller.identity_id), tx.tenant(tenant_id)))
     if identity is None:
         raise ComputeError(Problem(UNAUTHENTICATED, "", "no identity that is known here"))
     return WhoamiView(
         identity_id=identity.id,
         kind=identity.kind,
         tenant_id=identity.tenant_id,
-        rights=sorted(service.authorizer.rights(caller, tenant_id)),
+        rights=sorted(service.authorizer.rights(caller, tenant_id)) if tenant else [],
         credential_expires_at=UNSET if caller.credential_expires_at is None else caller.credential_expires_at,
     )
 

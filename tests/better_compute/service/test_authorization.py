@@ -51,6 +51,7 @@ def test_whoami_tells_identity_tenant_rights_and_expiry(plane: Plane) -> None:
     assert "credentialExpiresAt" not in own
     assert plane.ask("sa_acme", "identities/whoami", {"tenantId": "globex"}).data["rights"] == []
     assert ADMIN in plane.ask("sa_fleet", "identities/whoami", {"tenantId": "acme"}).data["rights"]
+    assert plane.ask("sa_fleet", "identities/whoami", {"tenantId": "nobody"}).data["rights"] == []
 
 
 def test_system_info_names_the_instance_and_keeps_the_digest_key_to_those_who_read(plane: Plane) -> None:
