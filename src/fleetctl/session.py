@@ -130,18 +130,24 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
         if not os.path.exists(server.database):
             request.tell(target.made(server, request.base))
     declared = Declared(server, wished.tenant_id)
-    with _at("caller", "world.identity", wished, lambda p: declared.hint(p.rule, wished.caller or "") or p.hint):
-        connection = bootstrap.connect(
-            server
-            if isinstance(server, str)
-            else bootstrap.Embedded(server.database, Path(server.world) if server.world else None),
-            tenant_id=wished.tenant_id,
-            token=chosen.token,
-            caller=wished.caller,
-            timeout=request.timeout,
-        )
-    with connection:
-        yield connection
+    try:
+        with _at("caller", "world.identity", wished, lambda p: declared.hint(p.rule, wished.caller or "") or p.hint):
+            connection = bootstrap.connect(
+                server
+                if isinstance(server, str)
+                else bootstrap.Embedded(server.database, Path(server.world) if server.world else None),
+                tenant_id=wished.tenant_id,
+                token=chosen.token,
+                caller=wished.caller,
+                timeout=request.timeout,
+            )
+        with connection:
+            chosen.check_token()
+            yield connection
+    except ComputeError as error:
+        if (told := chosen.told(error)) is error:
+            raise
+        raise told from error
 
 
 @contextmanager

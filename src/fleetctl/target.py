@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from better_compute.domain import problems
 from better_compute.domain.policy.secrets import mask_text
 from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem
 from fleetctl.desired import Desired, Embedded
@@ -16,11 +17,38 @@ SERVER, TENANT, CALLER, TOKEN = "FLEETCTL_SERVER", "FLEETCTL_TENANT", "FLEETCTL_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """`server` is a URL or the embedded control plane; `overridden`: by the flag, against the files' pin."""
+    """`server` is a URL or the embedded control plane; `overridden`: by the flag, against the files' pin. `server_from`
+    and `token_from` name the flag, the variable or the place that says them."""
 
     server: str | Embedded
     overridden: bool
     token: str | None
+    server_from: str
+    token_from: str
+
+    def check_token(self) -> None:
+        """Whether there is a token where one is needed; a URL that is none is judged before. Raises ComputeError."""
+        if self.token is None and isinstance(self.server, str):
+            message, hint = f"there is no token for {mask_text(self.server)}", f"set {TOKEN}, or give --token-file FILE"
+            raise ComputeError(Problem(UNAUTHENTICATED, "token.missing", message, hint=hint))
+
+    def told(self, error: ComputeError) -> ComputeError:
+        """The error, and what of this target it is about."""
+        first = error.problems[0]
+        match first:
+            case _ if not isinstance(self.server, str):
+                return error
+            case Problem(rule="client.server"):
+                first = replace(first, path=self.server_from)
+            case Problem(rule="client.token"):
+                first = replace(first, path=self.token_from)
+            case Problem(rule=problems.NOT_REACHED):
+                first = replace(first, hint=f"{first.hint} {self.server_from} names it".strip())
+            case Problem(code=problems.UNAUTHENTICATED, rule="", hint=""):
+                first = replace(first, hint=f"{mask_text(self.server)} was asked with the token of {self.token_from}")
+            case _:
+                return error
+        return ComputeError(first, *error.problems[1:], retry_after_ms=error.retry_after_ms)
 
 
 def choose(
@@ -43,12 +71,19 @@ def choose(
     if server is None:
         hint = "write `server:` in fleet.yaml, or give --server or FLEETCTL_SERVER"
         raise ComputeError(Problem(INVALID_INPUT, "fleet.server", "no server is named", hint=hint))
-    overridden = flag is not None and desired.server is not None
-    token = _token(environ, token_file)
-    if token is None and server and isinstance(server, str):
-        hint = f"set {TOKEN}, or give --token-file FILE"
-        raise ComputeError(Problem(UNAUTHENTICATED, "token.missing", "there is no token for the server", hint=hint))
-    return Target(server=server, overridden=overridden, token=token)
+    return Target(
+        server=server,
+        overridden=flag is not None and desired.server is not None,
+        token=_token(environ, token_file),
+        server_from="--server" if flag is not None else _pinned(desired) or SERVER,
+        token_from=TOKEN if token_file is None else str(token_file),
+    )
+
+
+def _pinned(desired: Desired) -> str:
+    """Where the files name the server, if they do."""
+    place = desired.places.get("server")
+    return str(place.source()) if place else ""
 
 
 def _token(environ: Mapping[str, str], token_file: Path | None) -> str | None:
@@ -59,7 +94,9 @@ def _token(environ: Mapping[str, str], token_file: Path | None) -> str | None:
         return token_file.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise ComputeError(Problem(INVALID_INPUT, "token.file", f"cannot read the token file: {reason}")) from error
+        raise ComputeError(
+            Problem(INVALID_INPUT, "token.file", f"cannot read the token file {token_file}: {reason}")
+        ) from error
 
 
 def shown(server: str | Embedded, base: Path) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from better_compute.domain.problems import ComputeError
+from better_compute.domain.problems import NOT_REACHED, UNAUTHENTICATED, UNAVAILABLE, ComputeError, Problem
 from fleetctl import target
-from fleetctl.desired import Desired, Embedded
+from fleetctl.desired import Desired, Embedded, Place
 from fleetctl.errors import EXIT_STALE, Stop
+from fleetctl.files import read_text
 
 HERE = Path("/fleet")
 URL = "https://compute.example.com"
@@ -44,9 +46,12 @@ def test_a_flag_where_the_files_name_none_overrides_nothing() -> None:
 
 def test_a_server_without_a_token_is_not_asked() -> None:
     with pytest.raises(ComputeError) as caught:
-        choose(files(), TOKEN="")
-    assert caught.value.problems[0].hint == "set FLEETCTL_TOKEN, or give --token-file FILE"
-    assert choose(files(EMBEDDED), TOKEN="").token is None
+        choose(files(), TOKEN="").check_token()
+    (problem,) = caught.value.problems
+    assert problem.message == f"there is no token for {URL}"
+    assert problem.hint == "set FLEETCTL_TOKEN, or give --token-file FILE"
+    choose(files()).check_token()
+    choose(files(EMBEDDED), TOKEN="").check_token()
 
 
 def test_only_a_servers_pin_ignores_a_slash_at_its_end() -> None:
@@ -144,12 +149,61 @@ def test_a_token_file_that_cannot_be_read_is_an_error_without_its_content(tmp_pa
         file.write_bytes(content)
     with pytest.raises(ComputeError) as caught:
         choose(files(), token_file=file)
-    assert caught.value.problems[0].rule == "token.file"
+    (problem,) = caught.value.problems
+    assert problem.rule == "token.file"
+    assert problem.message.startswith(f"cannot read the token file {file}: ")
 
 
 def test_a_directory_is_no_token_file(tmp_path: Path) -> None:
     with pytest.raises(ComputeError):
         choose(files(), token_file=tmp_path)
+
+
+# What errors are about.
+
+PLACES = {"server": Place(read_text(b"x-a: 1\nserver: https://compute.example.com\n", "fleet.yaml")[0], ("server",))}
+
+
+@pytest.mark.parametrize(
+    ("desired", "flag", "named"),
+    [
+        (replace(files(), places=PLACES), None, "fleet.yaml:2:9"),
+        (replace(files(), places=PLACES), URL, "--server"),
+        (files(None), None, "FLEETCTL_SERVER"),
+    ],
+)
+def test_a_server_that_is_not_reached_is_told_with_what_names_it(
+    desired: Desired, flag: str | None, named: str
+) -> None:
+    error = ComputeError(Problem(UNAVAILABLE, NOT_REACHED, "cannot connect", hint="is it running?"), retry_after_ms=5)
+    told = choose(desired, flag, SERVER=URL).told(error)
+    assert told.problems[0].hint == f"is it running? {named} names it"
+    assert told.retry_after_ms == 5
+
+
+def test_a_token_that_is_refused_is_told_with_where_it_is_from(tmp_path: Path) -> None:
+    error = ComputeError(Problem(UNAUTHENTICATED, "", "the token is unknown, revoked or expired"))
+    file = tmp_path / "token"
+    file.write_text("bc_2")
+    for chosen, name in ((choose(files()), "FLEETCTL_TOKEN"), (choose(files(), token_file=file), str(file))):
+        assert chosen.told(error).problems[0].hint == f"{URL} was asked with the token of {name}"
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Problem(UNAUTHENTICATED, "world.identity", "no such identity"),
+        Problem(UNAVAILABLE, "client.redirect", "redirects", hint="name the server itself"),
+        Problem(UNAUTHENTICATED, "", "the token is for another server", hint="ask the other one"),
+    ],
+)
+def test_an_error_about_something_else_is_told_as_it_is(problem: Problem) -> None:
+    assert choose(files()).told(error := ComputeError(problem)) is error
+
+
+def test_an_embedded_control_plane_has_neither_url_nor_token() -> None:
+    error = ComputeError(Problem(UNAUTHENTICATED, "", "no identity that is known here"))
+    assert choose(files(EMBEDDED)).told(error) is error
 
 
 # As people see it.

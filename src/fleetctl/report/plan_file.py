@@ -10,7 +10,7 @@ import msgspec
 
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from fleetctl.approval import SavedOperation, SavedPlan
-from fleetctl.errors import EXIT_STALE, Stop
+from fleetctl.errors import EXIT_ERROR, EXIT_STALE, Stop
 from fleetctl.plan import Scope
 from fleetctl.plan.digest import FORMAT_VERSION, checksum
 from fleetctl.report import forms
@@ -49,9 +49,11 @@ def read_plan(data: bytes) -> forms.PlanReport:
 
 
 def saved_plan(path: Path) -> SavedPlan:
-    """What the plan file at `path` approves. Raises Stop with exit 4 when the file was altered, and OSError."""
+    """What the plan file at `path` approves. Raises Stop, with exit 4 when the file was altered."""
     try:
         plan = read_plan(path.read_bytes())
+    except OSError as error:
+        raise Stop(EXIT_ERROR, f"the plan file {path} cannot be read: {error.strerror}") from error
     except ComputeError as error:
         raise Stop(EXIT_STALE, error.problems[0].message, hint=_HINT) from error
     scope = Scope(

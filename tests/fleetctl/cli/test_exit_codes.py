@@ -88,6 +88,7 @@ class TestErrors:
             ran = fleet.on("plan", "--server", url)
         assert (ran.code, ran.out) == (1, "")
         assert ran.err.startswith("UNAUTHENTICATED: ")
+        assert f"Hint: {url} was asked with the token of FLEETCTL_TOKEN\n" in ran.err
         assert "t0ken-example" not in ran.err
 
     @pytest.mark.parametrize("key", ["", "zz" * 32, "ab", "a" * 33, "é" * 32])

@@ -47,6 +47,11 @@ class TestPlaces:
         ran = fleet("apply", str(plan), "--yes")
         assert (ran.code, len(ran.err.splitlines()), "did you mean --plan plan.json?" in ran.err) == (1, 2, True)
 
+    def test_a_plan_file_that_is_not_there_is_told_as_what_it_is(self, fleet: Fleet) -> None:
+        ran = fleet.on("apply", "--plan", "nosuch.json")
+        assert ran.err == "STOPPED: the plan file nosuch.json cannot be read: No such file or directory\n"
+        assert ran.code == 1
+
     def test_what_is_no_file_may_take_both(self, fleet: Fleet) -> None:
         null = os.devnull
         assert fleet.on("apply", "--yes", "--journal", null, "--report", null).code == 0
@@ -90,4 +95,37 @@ class TestWorld:
     def test_another_server_needs_no_world_file(self, fleet: Fleet) -> None:
         (fleet.directory / "world.yaml").unlink()
         ran = fleet.on("whoami", "--server", "http://127.0.0.1:1")
-        assert (ran.code, "there is no token for the server" in ran.err) == (1, True)
+        assert (ran.code, "there is no token for http://127.0.0.1:1" in ran.err) == (1, True)
+
+
+class TestTarget:
+    """Who is told of a URL or a token is told where it comes from."""
+
+    @pytest.mark.parametrize("token", ["", "t0ken-example"])
+    def test_a_url_that_is_none_is_told_before_a_token_is_missed(
+        self, token: str, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FLEETCTL_TOKEN", token)
+        ran = fleet.on("whoami", "--server", "foo")
+        assert (ran.code, ran.err.splitlines()) == (
+            1,
+            [
+                "INVALID_INPUT: --server: not the URL of a server: foo [client.server]",
+                '  Hint: did you mean "https://foo"?',
+            ],
+        )
+
+    def test_a_url_of_the_environment_is_told_by_its_variable(
+        self, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fleet.write(root=ROOT.replace("server: {embedded: .fleet/plane.db, world: world.yaml}\n", ""))
+        (fleet.directory / "world.yaml").unlink()
+        monkeypatch.setenv("FLEETCTL_SERVER", "foo")
+        assert fleet.on("plan").err.startswith("INVALID_INPUT: FLEETCTL_SERVER: not the URL of a server: foo")
+
+    def test_a_token_that_cannot_be_one_is_told_by_its_file(self, fleet: Fleet, tmp_path: Path) -> None:
+        file = tmp_path / "token"
+        file.write_text("two words")
+        ran = fleet.on("whoami", "--server", "http://127.0.0.1:1", "--token-file", str(file))
+        assert ran.err.startswith(f"INVALID_INPUT: {file}: the token is empty or holds characters")
+        assert "two words" not in ran.err
