@@ -140,12 +140,9 @@ def derived_id(request: Request, key: str, tenant: str | None, caller: str | Non
             raise Stop(EXIT_USAGE, f"a {what} is {KEY.pattern}: no pool has this one")
     if tenant is None or caller is None:
         wished = load(request.path, caller=caller or request.caller)
-        prefix = wished.key_prefix
         own = tenant in (None, wished.tenant_id) and caller in (None, wished.caller)
-        if prefix is not None and own and not key.startswith(prefix):
-            request.tell(
-                f"{key} does not begin with the fleet's keyPrefix, {prefix}: no entry with this key makes a pool"
-            )
+        if own and (remark := wished.remark_on(key)):
+            request.tell(remark)
         tenant, caller = tenant or wished.tenant_id, caller or caller_of(wished)
     return Finished(report.of_id(derive("pool", tenant, caller, key), key, tenant, caller), EXIT_OK)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from better_compute.domain.commands import CreatePool
-from better_compute.domain.problems import Source
+from better_compute.domain.problems import Source, did_you_mean
 from better_compute.domain.state import Terms
 from fleetctl.files import Document
 
@@ -79,6 +79,19 @@ class Desired:
     """By pool id, in order of the ids."""
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
     """Where the root fields stand, by name."""
+
+    def remark_on(self, key: str) -> str:
+        """What is to be known of the id that a key derives, where no entry's pool has it; else an empty text."""
+        entries = {entry.key: entry for entry in self.entries.values() if entry.key is not None}
+        if entry := entries.get(key):
+            return f"the entry with this key adopts {entry.pool_id} instead" if entry.adopted else ""
+        if self.key_prefix is not None and not key.startswith(self.key_prefix):
+            prefix = f"the fleet's keyPrefix, {self.key_prefix}"
+            said = f"{key} does not begin with {prefix}: no entry with this key makes a pool"
+        else:
+            said = f"no entry of this fleet has the key {key}"
+        near = did_you_mean(key, entries)
+        return f"{said}; {near}" if near else said
 
     @property
     def files(self) -> set[str]:

@@ -42,13 +42,24 @@ class TestDerivedId:
         assert code == 0
         assert err == "foo does not begin with the fleet's keyPrefix, fra1-: no entry with this key makes a pool\n"
 
+    def test_a_key_that_no_entry_of_the_fleet_has_is_told_with_the_nearest(self, fleet: Fleet) -> None:
+        fleet.write(
+            "  - {idempotencyKey: fra1-h100, archived: true}\n  - {idempotencyKey: fra1-h200, archived: true}\n"
+        )
+        told = 'no entry of this fleet has the key fra1-h10; did you mean "fra1-h100"?\n'
+        assert self.said(fleet, "fra1-h10") == (0, told)
+        assert self.said(fleet, "fra1-xyz-new") == (0, "no entry of this fleet has the key fra1-xyz-new\n")
+        assert self.said(fleet, "fra-h100")[1].endswith('makes a pool; did you mean "fra1-h100"?\n')
+
+    def test_a_key_whose_entry_adopts_another_pool_is_told_with_that_pool(self, fleet: Fleet) -> None:
+        fleet.write("  - {idempotencyKey: fra1-a, id: pool_x, archived: true}\n")
+        assert self.said(fleet, "fra1-a") == (0, "the entry with this key adopts pool_x instead\n")
+
     def test_any_other_key_is_not(self, fleet: Fleet) -> None:
-        assert self.said(fleet, "fra1-new") == (0, "")
+        assert self.said(fleet, "fra1-a") == (0, "")
         assert self.said(fleet, "foo", "--tenant", "acme") == (0, "")
         assert self.said(fleet, "foo", "--caller", "sa_old") == (0, "")
         assert self.said(fleet, "foo", "--tenant", "root", "--caller", "sa_fleet") == (0, "")
-        fleet.write(root=ROOT.replace("keyPrefix: fra1-\n", ""))
-        assert self.said(fleet, "foo") == (0, "")
 
 
 class TestOneFile:
