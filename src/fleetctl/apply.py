@@ -111,20 +111,22 @@ def _perform(operation: Operation, writer: Writer, halt: _Halt) -> Outcome:
     object is as wished."""
     attempts, unknown = 1, False
 
-    def watch(attempt: Attempt) -> None:
+    def pause(attempt: Attempt) -> bool:
         nonlocal attempts, unknown
-        unknown = unknown or attempt.error.problems[0].rule in _NO_WORD
-        if writer.stop.is_set() or halt.why:
-            raise attempt.error  # what is asked again is a new call, and there is no new one
+        unknown = unknown or _is_unknown(attempt.error.problems[0])
+        # What is asked again is a new call, and after a signal there is none: it ends the wait.
+        if halt.why or writer.stop.wait(attempt.wait):
+            return True
         attempts += 1
         writer.journal.retried(operation, attempts, attempt.error.problems[0], attempt.wait)
+        return False
 
     try:
-        client = writer.client.under({**writer.change, "operation": operation.digest}).watched(watch)
+        client = writer.client.under({**writer.change, "operation": operation.digest}).pausing(pause)
         writer.journal.started(operation)
         outcome = _send(operation, client)
     except ComputeError as error:
-        outcome = Outcome(operation, "failed", problem=_explained(error.problems[0], unknown=unknown))
+        outcome = _failed(operation, error.problems[0], unknown=unknown)
         if error.code == VERSION_CONFLICT and _is_as_wished(operation, writer.client):
             outcome = Outcome(operation, "done", "already as wished")
         if attempts > 1 and not writer.stop.is_set():
@@ -132,31 +134,32 @@ def _perform(operation: Operation, writer: Writer, halt: _Halt) -> Outcome:
         if error.problems[0].rule == OTHER_INSTANCE:
             halt.why = "another control plane answers"
     except Exception as error:  # a call that goes wrong in a way nobody thought of must not lose the report of the rest
-        outcome = Outcome(operation, "failed", problem=Problem(INTERNAL_ERROR, "apply.call", repr(error)))
+        outcome = _failed(operation, Problem(INTERNAL_ERROR, "apply.call", repr(error)), unknown=unknown)
     outcome = replace(outcome, attempts=attempts)
     with suppress(OSError):  # what is done is done and will be reported, also where the journal has no room for it
         writer.journal.finished(outcome)
     return outcome
 
 
-def _explained(problem: Problem, *, unknown: bool) -> Problem:
-    """A call without an answer may have been carried out; whoever reads that it failed must know."""
-    if not unknown and problem.rule not in _NO_WORD:
-        return problem
-    remark = "it may have been done all the same: the same command again finds out"
-    return replace(problem, hint=f"{problem.hint}; {remark}" if problem.hint else remark)
+def _failed(operation: Operation, problem: Problem, *, unknown: bool) -> Outcome:
+    """A call without an answer, this one or one before, may have been carried out; who reads of it must know."""
+    if unknown or _is_unknown(problem):
+        remark = "it may have been done all the same: the same command again finds out"
+        problem = replace(problem, hint=f"{problem.hint}; {remark}" if problem.hint else remark)
+    return Outcome(operation, "failed", problem=problem)
+
+
+def _is_unknown(problem: Problem) -> bool:
+    """Whether nobody can tell if the call was carried out: no control plane answered, or it fell over its own feet."""
+    return problem.rule in _NO_WORD or (problem.code == INTERNAL_ERROR and problem.rule != "apply.call")
 
 
 def _silence(error: ComputeError, client: Client) -> str:
     """Why no other call makes sense after one that gave up: the server is gone, and each would wait as long."""
     if error.problems[0].rule not in (*_NO_WORD, NOT_REACHED):
         return ""
-
-    def give_up(attempt: Attempt) -> None:
-        raise attempt.error
-
     try:
-        client.watched(give_up).system.info()
+        client.once().system.info()
     except ComputeError as silence:
         return "the server no longer answers" if silence.code == UNAVAILABLE else ""
     return ""

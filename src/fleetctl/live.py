@@ -82,7 +82,7 @@ def read(client: Client, url: str, tenant_id: str) -> Live:
 def tenant_ids(client: Client) -> list[str]:
     """Tenants there are, as far as this identity may list them: one request, for the error path alone."""
     with suppress(ComputeError):
-        answer = client.call("tenants/list", {"limit": _MOST})
+        answer = client.once().call("tenants/list", {"limit": _MOST})
         items = answer.get("items") if isinstance(answer, dict) else None
         ids = [item.get("id") for item in items or () if isinstance(item, dict)] if isinstance(items, list) else []
         return [name for name in ids if isinstance(name, str)]

@@ -412,6 +412,26 @@ def test_a_signal_while_it_waits_for_a_busy_server_ends_the_run_with_a_report(si
     assert len(site.home.apply().report["done"]) == 2
 
 
+def test_a_signal_ends_the_wait_for_a_busy_server(site: Site) -> None:
+    site.wish(entry(site.key("a"), []))
+
+    def rule(exchange: Exchange) -> None:
+        if exchange.write:
+            exchange.refuse(503, "UNAVAILABLE", Retry_After="40")
+            threading.Timer(0.5, process.send_signal, [signal.SIGTERM]).start()
+        else:
+            exchange.pass_on()
+
+    site.proxy.reset(rule)
+    process = site.home.start("apply", "--yes", "--format", "json")
+    started = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 143, out + err
+    assert time.monotonic() - started < 30
+    assert [o["attempts"] for o in json.loads(out)["failed"]] == [1]
+    assert len(site.proxy.writes) == 1
+
+
 def test_a_reader_that_is_interrupted_ends_with_the_signals_code(site: Site) -> None:
     site.wish(entry(site.key("a"), []))
     held = threading.Event()

@@ -198,6 +198,35 @@ def test_a_failure_says_where_it_may_have_been_done_all_the_same(home: Home, how
     assert ("it may have been done all the same" in outcome.problem.hint) is unknown
 
 
+def test_a_retry_that_cannot_be_journalled_hides_no_lost_answer(home: Home) -> None:
+    class Full(BytesIO):
+        def write(self, data: Any) -> int:
+            if b'"retry"' in data:
+                raise OSError(27, "File too large")
+            return super().write(data)
+
+    home.wish(entry("a", []))
+
+    def bend(asked: Asked) -> httpx.Response:
+        if is_write(asked):
+            asked.forward()
+            return GONE["no answer"](asked)
+        return asked.forward()
+
+    [outcome] = run(home, bend, journal=Full())
+    assert outcome.problem is not None
+    assert "File too large" in outcome.problem.message
+    assert "it may have been done all the same" in outcome.problem.hint
+
+
+def test_a_gateways_failure_in_the_words_of_a_control_plane_is_a_lost_answer(home: Home) -> None:
+    home.wish(entry("a", []))
+    for status, code in ((504, "UNAVAILABLE"), (500, "INTERNAL_ERROR")):
+        [outcome] = run(home, lambda a, s=status, c=code: refusal(s, c) if is_write(a) else a.forward())  # type: ignore[misc]
+        assert outcome.problem is not None
+        assert "it may have been done all the same" in outcome.problem.hint
+
+
 def test_a_call_that_was_sent_before_the_server_was_lost_may_have_been_done(home: Home) -> None:
     home.wish(entry("a", []))
     answers = [GONE["no answer"], *[GONE["no connection"]] * 9]

@@ -40,9 +40,14 @@ class Client:
     def acting_as(self, tenant_id: str | None) -> Client:
         return Client(replace(self.calls, tenant_id=tenant_id))
 
-    def watched(self, watch: Callable[[Attempt], object]) -> Client:
-        """The same client; `watch` is told of every attempt that failed and is made again."""
-        return Client(replace(self.calls, watch=watch))
+    def pausing(self, pause: Callable[[Attempt], bool]) -> Client:
+        """The same client; `pause` is told of every attempt that failed and waits before the next one. True: there is
+        to be none."""
+        return Client(replace(self.calls, pause=pause))
+
+    def once(self) -> Client:
+        """The same client for questions that are not worth a second attempt."""
+        return Client(replace(self.calls, retry=replace(self.calls.retry, attempts=1)))
 
     def call(self, operation: str, body: Mapping[str, Any]) -> Any:
         """Any operation (`pools/list`) by its wire names; the answer's data as JSON values. Raises ComputeError."""

@@ -32,7 +32,7 @@ _SHOWN = 2000
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A call that failed and is made again after `wait` seconds."""
+    """A call that failed and is to be made again after `wait` seconds."""
 
     operation: str
     number: int
@@ -44,14 +44,15 @@ class Attempt:
 class Calls:
     """Makes the calls to one server that act as one tenant (None: nobody but the token's own identity).
 
-    `change` is what they name as the change they belong to. All that are made from one have one `peer`.
+    `change` is what they name as the change they belong to. `pause` waits between two attempts in the place of
+    `retry.sleep`; true: there is no other attempt. All that are made from one have one `peer`.
     """
 
     http: Http
     tenant_id: str | None
     retry: Retry
     change: str | None = None
-    watch: Callable[[Attempt], object] = lambda _: None
+    pause: Callable[[Attempt], bool] | None = None
     peer: Peer = field(default_factory=Peer)
 
     def under(self, change: Mapping[str, Any]) -> Calls:
@@ -81,8 +82,11 @@ class Calls:
             wait = self.retry.backoff(number) if answer.asked is None else answer.asked
             if wait > self.retry.patience:
                 raise answer.impatient(wait, self.retry.patience)
-            self.watch(Attempt(operation, number, answer.error, wait))
-            self.retry.sleep(wait)
+            attempt = Attempt(operation, number, answer.error, wait)
+            if self.pause is None:
+                self.retry.sleep(wait)
+            elif self.pause(attempt):
+                raise answer.error
         raise AssertionError("at least one attempt is made")
 
     def decoded(self, operation: str, body: Mapping[str, Any], decode: Callable[[bytes], T]) -> T:
@@ -125,9 +129,11 @@ class Calls:
         error = _read_error(answer.body)
         if error is None:
             return ComputeError(self._stranger(answer))
+        # A failure of what stands in between, such as a gateway's timeout, may look like one of the control plane.
+        stranger = answer.status >= 500 and INSTANCE_HEADER not in answer.headers
         problem = Problem(
             error["code"],
-            self._clean(str(error.get("rule") or "")),
+            STRANGE_ANSWER if stranger else self._clean(str(error.get("rule") or "")),
             self._clean(str(error.get("message") or "(the server gave no message)")),
             self._clean(str(error.get("field") or "")),
         )

@@ -139,10 +139,47 @@ def test_a_read_is_made_again_after_a_passing_failure(
     server: Server, connect: Connect, waits: Waits, status: int
 ) -> None:
     server.script = [reply(status, b"busy"), error(status, "UNAVAILABLE"), reset, data(info())]
-    seen: list[Attempt] = []
-    assert connect(server.url).watched(seen.append).system.info().time == 5
+    assert connect(server.url).system.info().time == 5
     assert waits.seconds == [0.5, 1.0, 2.0]
+
+
+def test_who_waits_otherwise_is_told_of_every_attempt_that_failed(
+    server: Server, connect: Connect, waits: Waits
+) -> None:
+    server.script = [reply(503, b"busy"), error(503, "UNAVAILABLE"), reset, data(info())]
+    seen: list[Attempt] = []
+
+    def pause(attempt: Attempt) -> bool:
+        seen.append(attempt)
+        return False
+
+    assert connect(server.url).pausing(pause).system.info().time == 5
+    assert waits.seconds == []
     assert [(a.operation, a.number, a.wait) for a in seen] == [("system/info", i + 1, 0.5 * 2**i) for i in range(3)]
+
+
+def test_who_waits_otherwise_may_say_that_there_is_no_other_attempt(server: Server, connect: Connect) -> None:
+    server.script = [error(503, "UNAVAILABLE", "locked"), data(info())]
+    client = connect(server.url).pausing(lambda _: True)
+    assert str(failure(client)) == "locked"
+    assert len(server.received) == 1
+
+
+def test_what_is_not_worth_a_second_attempt_is_asked_once(server: Server, connect: Connect) -> None:
+    server.script = [error(503, "UNAVAILABLE", "locked"), data(info())]
+    assert str(failure(connect(server.url).once())) == "locked"
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("status", [500, 502, 504])
+def test_a_failure_that_no_control_plane_signed_is_one_of_what_stands_between(
+    server: Server, connect: Connect, status: int
+) -> None:
+    signed = {"X-Better-Compute-Instance": "inst_a"}
+    body = {"error": {"code": "INTERNAL_ERROR", "message": "no", "rule": "pool.key"}}
+    for headers, rule in ((signed, "pool.key"), ({}, "client.answer")):
+        server.script = [reply(status, body, **headers)]
+        assert failure(connect(server.url).once()).problems[0].rule == rule
 
 
 def test_the_last_attempt_says_how_many_there_were(server: Server, connect: Connect, waits: Waits) -> None:
