@@ -14,13 +14,12 @@ def main() -> int:
             from fleetctl.cli import streams  # not at the top: most of what is printed arrives
 
             return streams.give_up(error)
-    import gc
-
-    gc.disable()  # until the live state is read (`session`): up to there nearly everything that is made stays
+    from fleetctl import collector
 
     try:
-        from fleetctl.cli import run  # not at the top: it imports click
+        with collector.paused():
+            from fleetctl.cli import run  # not at the top: it imports click
 
-        return run(sys.argv[1:])
+            return run(sys.argv[1:])
     except KeyboardInterrupt:  # before or after the command line, which tells of its own
         return 130

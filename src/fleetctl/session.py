@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from better_compute.domain.ids import KEY_SAYS, is_key
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, did_you_mean
+from fleetctl import collector, machine, report, target
 from fleetctl import live as reading
-from fleetctl import machine, report, target
 from fleetctl.desired import Desired, worlds
 from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
@@ -103,9 +102,7 @@ def opened(request: Request) -> Iterator[Session]:
         url, declared = target.shown(chosen.server, request.base), Declared(chosen.server, wished.tenant_id)
         with _at("tenantId", "server.rights", wished, lambda _: _nearest_tenant(declared, connection.client)):
             live = reading.read(connection.client, url, wished.tenant_id)
-        # What was imported and read lives to the end: no collection looks through it again.
-        gc.freeze()
-        gc.enable()
+        collector.resume()
         yield Session(
             request=request,
             desired=wished,

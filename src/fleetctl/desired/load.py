@@ -17,7 +17,7 @@ from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import Desired, Place, PoolEntry
 from fleetctl.desired.roots import Roots
 from fleetctl.desired.shape import DEFAULT_FLEET, REQUIRED
-from fleetctl.files import Document, FilesError, beside, collector_paused, read_fleet
+from fleetctl.files import Document, FilesError, beside, read_fleet
 
 
 def load(path: Path, *, caller: str | None = None, tell: Callable[[str], None] | None = None) -> Desired:
@@ -27,13 +27,12 @@ def load(path: Path, *, caller: str | None = None, tell: Callable[[str], None] |
     apart and must not be shown. Raises FilesError with every problem of the files, in the order of files and lines.
     Rules of the domain are judged by `check`.
     """
-    with collector_paused():
-        documents = read_fleet(path)
-        if path.is_dir():
-            return assemble(documents, path, caller=caller)
-        if tell is not None and (other := beside(path, documents)):
-            tell(f"Only {path.name} is read, and {other} is of its fleet too: name the directory to read both")
-        return assemble(documents, path.parent, caller=caller)
+    documents = read_fleet(path)
+    if path.is_dir():
+        return assemble(documents, path, caller=caller)
+    if tell is not None and (other := beside(path, documents)):
+        tell(f"Only {path.name} is read, and {other} is of its fleet too: name the directory to read both")
+    return assemble(documents, path.parent, caller=caller)
 
 
 def assemble(documents: Sequence[Document], directory: Path, *, caller: str | None = None) -> Desired:

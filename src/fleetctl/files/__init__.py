@@ -6,7 +6,7 @@ of one file; both raise `FilesError` with every problem found. `beside` finds wh
 
 from fleetctl.files.beside import beside, is_document
 from fleetctl.files.document import Document, FilesError, Lines, Map, Seq
-from fleetctl.files.fleet import collector_paused, read_fleet
+from fleetctl.files.fleet import read_fleet
 from fleetctl.files.reader import read_text
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "Map",
     "Seq",
     "beside",
-    "collector_paused",
     "is_document",
     "read_fleet",
     "read_text",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from better_compute.domain.problems import Problem
@@ -19,18 +17,6 @@ FIRST = ("fleet.yaml", "fleet.yml")
 """The names of the file that usually holds the root fields."""
 
 
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """No garbage collection inside: many objects are made and none of them is garbage."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def read_fleet(path: Path) -> list[Document]:
     """The documents of a fleet in the order of file names: of a directory with all below it, or of one file.
 
@@ -40,11 +26,8 @@ def read_fleet(path: Path) -> list[Document]:
 
     Raises FilesError with the problems of all files; also when there is no document at all.
     """
-    with collector_paused():
-        name = str(path)
-        if os.path.isdir(name):
-            return _directory(name)
-        return _file(path)
+    name = str(path)
+    return _directory(name) if os.path.isdir(name) else _file(path)
 
 
 def _directory(name: str) -> list[Document]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from better_compute.domain.problems import Problem
-from fleetctl.files import FilesError, collector_paused, read_fleet
+from fleetctl.files import FilesError, read_fleet
 from fleetctl.files.text import MAX_BYTES
 
 SECRET = "token-4f2a"
@@ -333,21 +332,6 @@ def test_what_may_not_be_read_is_named_with_the_reason() -> None:
         (root / "closed").chmod(0o755)
     assert where(problems) == [("c.yaml", "files.unreadable"), ("closed", "files.unreadable")]
     assert all("permission denied" in problem.message for problem in problems)
-
-
-# --- the process -----------------------------------------------------------------------------------------------------
-
-
-def test_the_collector_is_paused_and_comes_back(tmp_path: Path) -> None:
-    assert gc.isenabled()
-    with collector_paused():
-        assert not gc.isenabled()
-        with collector_paused():
-            pass
-        assert not gc.isenabled()
-    assert gc.isenabled()
-    refused(tmp_path)
-    assert gc.isenabled()
 
 
 def test_reading_needs_no_other_package_than_the_parser() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from fleetctl import guards, plan, preflight
-from fleetctl.files import collector_paused
+from fleetctl.collector import paused
 from fleetctl.guards import NO_OVERRIDE
 from fleetctl.render import json_, text
 from fleetctl.report import of_plan, read_plan
@@ -64,7 +64,7 @@ def test_the_cost_of_each_step_grows_with_the_plan(
     entry: Callable[[int], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Ten times the pools; the square would be 100 times the seconds. Caches that no longer hold it cost some.
-    with collector_paused():
+    with paused():
         few, many = (steps(pools, entry, 3) for pools in (1000, 10_000))
     with capsys.disabled():
         print(*(f"\n{name}: {few[name]:.3f} s, then {many[name]:.3f} s" for name in few))

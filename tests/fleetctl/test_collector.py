@@ -1,0 +1,50 @@
+"""The garbage collector is off while a run reads, on while it acts, and as it was when it ends."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from fleetctl import cli, collector, entry
+
+
+@pytest.fixture(autouse=True)
+def thawed() -> None:
+    gc.unfreeze()
+
+
+def test_it_is_paused_and_comes_back() -> None:
+    with collector.paused():
+        assert not gc.isenabled()
+        with collector.paused():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(KeyError), collector.paused():
+        raise KeyError
+    assert gc.isenabled()
+
+
+def test_once_resumed_it_collects_what_is_made_from_then_on() -> None:
+    with collector.paused():
+        collector.resume()
+        assert (gc.isenabled(), gc.get_freeze_count() > 0) == (True, True)
+
+
+def test_it_leaves_the_objects_of_a_program_alone_that_did_not_pause_it() -> None:
+    collector.resume()
+    assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
+
+
+def test_the_command_pauses_it_and_leaves_it_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+
+    def run(_: object) -> int:
+        seen.append(gc.isenabled())
+        return 0
+
+    monkeypatch.setattr(cli, "run", run)
+    monkeypatch.setattr("sys.argv", ["fleetctl", "schema"])
+    assert entry.main() == 0
+    assert (seen, gc.isenabled()) == ([False], True)
