@@ -11,6 +11,7 @@ from pathlib import Path
 
 _PATIENCE = 10.0
 _YAML = (".yaml", ".yml")
+_LINKS = 40
 
 
 def clock() -> int:
@@ -70,13 +71,14 @@ def _blob(data: bytes, digits: int) -> str:
 
 
 def save(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, for its owner alone. Raises OSError.
+    """Write a file whole or not at all, for its owner alone; where a link leads to it, the link stays. Raises OSError.
 
-    What is no file (`/dev/stdout`, a pipe) is written to as it is: nothing may take its place.
+    What is no file (a pipe), or open already (`/dev/stdout`), is written to as it is: nothing may take its place.
     """
-    if path.exists() and not path.is_file():
+    if (path.exists() and not path.is_file()) or _is_open(path):
         path.write_bytes(data)
         return
+    path = Path(os.path.realpath(path))
     try:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
@@ -88,6 +90,18 @@ def save(path: Path, data: bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _is_open(path: Path) -> bool:
+    """Whether a path names what this process has open, or a link leads there."""
+    step = os.path.abspath(path)
+    for _ in range(_LINKS):
+        if step.startswith(("/dev/fd/", "/dev/std", "/proc/")):
+            return True
+        if not os.path.islink(step):
+            return False
+        step = os.path.abspath(os.path.join(os.path.dirname(step), os.readlink(step)))
+    return False
 
 
 def _git(directory: Path, *arguments: str) -> str:

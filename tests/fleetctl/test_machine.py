@@ -34,6 +34,27 @@ def test_a_file_that_cannot_be_made_is_named_as_people_named_it(tmp_path: Path) 
     assert caught.value.filename == str(tmp_path / "none" / "plan.json")
 
 
+def test_a_link_stays_and_what_it_leads_to_is_written_whole(tmp_path: Path) -> None:
+    (tmp_path / "to").mkdir()
+    (tmp_path / "link.json").symlink_to("to/plan.json")
+    for data in (b"first", b"second"):
+        save(tmp_path / "link.json", data)
+        assert (tmp_path / "to" / "plan.json").read_bytes() == data
+    assert (tmp_path / "link.json").is_symlink()
+    assert [file.name for file in (tmp_path / "to").iterdir()] == ["plan.json"]
+
+
+def test_what_is_open_already_is_written_to_and_stays(tmp_path: Path) -> None:
+    """As /dev/stdout is, also where it was redirected to a file."""
+    with (tmp_path / "out").open("wb") as out:
+        link = tmp_path / "stdout"
+        link.symlink_to(f"/proc/self/fd/{out.fileno()}")
+        before = (tmp_path / "out").stat().st_ino
+        save(link, b"{}")
+    assert link.is_symlink()
+    assert ((tmp_path / "out").read_bytes(), (tmp_path / "out").stat().st_ino) == (b"{}", before)
+
+
 def test_what_is_no_file_stays_what_it_is(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
