@@ -102,12 +102,15 @@ def apply(
             return Finished(document, EXIT_BLOCKED)
         if (made.operations or made.findings) and not approve(document):
             raise Stop(EXIT_ERROR, "not approved: nothing was written")
+        approved_by: report.ApprovedBy = "digest" if expect else "plan" if saved else "hand"
         stop = Event()
         with interruptible(stop) as caught:
             # 7. Run it.
             outcomes = _run(made, digest, session, journal, parallelism, progress, stop)
             # 8. Say what was done and what was not: also to whoever interrupts.
-            finished = report.of_apply(replace(made, digest=digest), outcomes, session.header(), caught.name)
+            finished = report.of_apply(
+                replace(made, digest=digest), outcomes, session.header(), approved_by, caught.name
+            )
             remark = "" if report_file is None else _keep(report_file, finished)
     return Finished(finished, _exit_code(outcomes, caught.name), remark)
 
@@ -127,9 +130,10 @@ def whoami(request: Request) -> Finished:
     wished = load(request.path, caller=request.caller)
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
     with connected(wished, chosen, request) as connection:
-        url = target.shown(chosen.server, request.base)
         now = machine.clock()
-        document = report.of_whoami(connection.client, wished, url, overridden=chosen.overridden, now=now)
+        info, me = connection.client.system.info(), connection.client.identities.whoami()
+    url = target.shown(chosen.server, request.base)
+    document = report.of_whoami(info, me, wished, url, overridden=chosen.overridden, now=now)
     return Finished(document, EXIT_OK)
 
 

@@ -7,6 +7,7 @@ their JSON Schemas.
 
 from fleetctl.report.forms import (
     ApplyReport,
+    ApprovedBy,
     DriftReport,
     ErrorReport,
     IdReport,
@@ -24,6 +25,7 @@ from fleetctl.report.plan_file import canonical_text, file_bytes, read_plan, sav
 
 __all__ = [
     "ApplyReport",
+    "ApprovedBy",
     "DriftReport",
     "ErrorReport",
     "Header",

@@ -11,7 +11,13 @@ from fleetctl.report import forms, parts
 from fleetctl.report.parts import Header
 
 
-def of_apply(plan: Plan, outcomes: Sequence[Outcome], header: Header, interrupted: str | None) -> forms.ApplyReport:
+def of_apply(
+    plan: Plan,
+    outcomes: Sequence[Outcome],
+    header: Header,
+    approved_by: forms.ApprovedBy,
+    interrupted: str | None,
+) -> forms.ApplyReport:
     """The outcomes in the plan's order. `interrupted` is the signal that ended the run early."""
     by_status: dict[Status, list[forms.Outcome]] = {"done": [], "failed": [], "blocked": [], "notStarted": []}
     for outcome in outcomes:
@@ -23,6 +29,7 @@ def of_apply(plan: Plan, outcomes: Sequence[Outcome], header: Header, interrupte
         "commit": header.commit,
         "allow": dict(header.allow),
         "reason": None if header.reason is None else mask_text(header.reason),
+        "approvedBy": approved_by,
         "interrupted": interrupted,
         "done": by_status["done"],
         "failed": by_status["failed"],

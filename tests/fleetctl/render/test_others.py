@@ -36,10 +36,17 @@ def an_outcome(status: str = "done", **fields: Any) -> Outcome:
     return {**common, **rest, "status": status, **fields}  # type: ignore[typeddict-item]
 
 
-def an_apply(*outcomes: Outcome, interrupted: str | None = None) -> ApplyReport:
+def an_apply(*outcomes: Outcome, interrupted: str | None = None, by: str = "hand") -> ApplyReport:
     lists = {s: [o for o in outcomes if o["status"] == s] for s in ("done", "failed", "blocked", "notStarted")}
     summary = {"operations": len(outcomes), **{s: len(found) for s, found in lists.items()}}
-    rest = {"allow": {}, "reason": None, "interrupted": interrupted, "digest": "abc", "summary": summary}
+    rest = {
+        "allow": {},
+        "reason": None,
+        "interrupted": interrupted,
+        "digest": "abc",
+        "summary": summary,
+        "approvedBy": by,
+    }
     return {**HEAD, "kind": "apply", **rest, **lists}  # type: ignore[typeddict-item]
 
 
@@ -78,6 +85,11 @@ class TestApply:
         assert "  withdraw fra1-a from globex (waits for #2)" in shown
         assert "Applied in part: 1 of 4 operations done, 1 failed, 1 blocked, 1 not started." in shown
         assert "Run the same command again to go on: what is done is not done twice." in shown
+
+    def test_an_expected_digest_is_of_the_whole_change(self) -> None:
+        outcomes = an_outcome(), an_outcome("failed", n=2, problem=a_problem())
+        assert "Run the same command again" in lines(an_apply(*outcomes, by="plan"))[-2]
+        assert "plan again, and approve the digest of what is left" in lines(an_apply(*outcomes, by="digest"))[-2]
 
     def test_why_nothing_new_was_started_comes_first_and_once(self) -> None:
         rest = [an_outcome("notStarted", n=n, note="the server no longer answers\x1b[2J") for n in (2, 3)]

@@ -39,7 +39,7 @@ def test_an_apply_tells_the_four_ends_apart(plan: Plan) -> None:
             for operation, status in zip(rest, statuses, strict=True)
         ),
     ]
-    report = of_apply(plan, outcomes, a_header(), "SIGTERM")
+    report = of_apply(plan, outcomes, a_header(), "plan", "SIGTERM")
     assert [len(report[s]) for s in ("done", "failed", "blocked", "notStarted")] == [1, 1, 1, 1]
     assert report["summary"] == {"operations": 4, "done": 1, "failed": 1, "blocked": 1, "notStarted": 1}
     assert (report["done"][0]["note"], report["done"][0]["attempts"]) == ("already as wished", 2)

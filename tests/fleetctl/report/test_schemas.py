@@ -41,7 +41,7 @@ def an_apply() -> Any:
         Outcome(operation, status, problem=problem if status == "failed" else None)  # type: ignore[arg-type]
         for operation, status in zip(plan.operations, statuses, strict=False)
     ]
-    return of_apply(plan, outcomes, a_header(), "SIGINT")
+    return of_apply(plan, outcomes, a_header(), "hand", "SIGINT")
 
 
 def a_drift() -> Any:

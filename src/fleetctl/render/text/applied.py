@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from fleetctl.report.forms import ApplyReport, Outcome
 
 _SHOWN = 20
+_REST = {
+    False: "Run the same command again to go on: what is done is not done twice.",
+    True: "The expected digest was of the whole change: plan again, and approve the digest of what is left.",
+}
 
 
 def progress_line(outcome: Outcome, number: int, total: int, style: Style) -> str:
@@ -40,7 +44,7 @@ def applied(report: ApplyReport, style: Style) -> Iterator[str]:
         yield from (style.bold("Done"), *(f"  {named(outcome)}{_note(outcome)}" for outcome in report["done"]), "")
     yield _sum(report, style)
     if summary["done"] < summary["operations"]:
-        yield "Run the same command again to go on: what is done is not done twice."
+        yield _REST[report["approvedBy"] == "digest"]
     yield f"{style.bold('Digest:')} {escape(report['digest'])}"
 
 

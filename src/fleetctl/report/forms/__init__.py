@@ -6,7 +6,7 @@ the server's clock. `(sensitive)` stands where a value is that no output may sho
 
 from __future__ import annotations
 
-from fleetctl.report.forms.applied import ApplyReport, ApplySummary, Outcome
+from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, Outcome
 from fleetctl.report.forms.drifted import Drifted, DriftReport, DriftSummary
 from fleetctl.report.forms.planned import Capacity, Inverse, Loss, Operation, PlanReport, PlanSummary, Reason
 from fleetctl.report.forms.shared import Action, Change, FormatVersion, Headed, Json, Problem, Server, Source
@@ -28,6 +28,7 @@ __all__ = [
     "Action",
     "ApplyReport",
     "ApplySummary",
+    "ApprovedBy",
     "Capacity",
     "Change",
     "Derived",

@@ -35,14 +35,19 @@ class ApplySummary(TypedDict):
     notStarted: int
 
 
+ApprovedBy = Literal["plan", "digest", "hand"]
+
+
 class ApplyReport(Headed):
-    """What an apply did. `interrupted` names the signal that ended it early."""
+    """What an apply did. `approvedBy`: a plan file, an expected digest, or whoever ran it. `interrupted` names the
+    signal that ended it early."""
 
     kind: Literal["apply"]
     digest: str
     commit: str | None
     allow: dict[str, int]
     reason: str | None
+    approvedBy: ApprovedBy  # noqa: N815 (JSON is camelCase)
     interrupted: str | None
     done: list[Outcome]
     failed: list[Outcome]
