@@ -12,8 +12,9 @@ from better_compute.client.groups import Created, Granted
 from better_compute.client.preflight import Verdict
 from better_compute.client.retry import Retry
 from better_compute.wire import decode
+from better_compute.wire.views import SystemInfoView, WhoamiView
 
-__all__ = ["Attempt", "Calls", "Client", "Created", "Granted", "Retry", "Verdict"]
+__all__ = ["Attempt", "Calls", "Client", "Created", "Granted", "Retry", "SystemInfoView", "Verdict", "WhoamiView"]
 
 
 class Client:

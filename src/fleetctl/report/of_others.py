@@ -13,7 +13,7 @@ from fleetctl.report import forms, parts
 from fleetctl.report.parts import FORMAT_VERSION
 
 if TYPE_CHECKING:
-    from better_compute.client import Client
+    from better_compute.client import SystemInfoView, WhoamiView
 
 READS: Final = ("compute:pools:read", "compute:quotas:read", "compute:sites:read", "compute:events:read")
 """The rights that plan and drift need."""
@@ -55,9 +55,10 @@ def of_id(pool_id: str, key: str, tenant_id: str, caller: str) -> forms.IdReport
     }
 
 
-def of_whoami(client: Client, desired: Desired, url: str, *, overridden: bool, now: int) -> forms.WhoamiReport:
-    """Asks the server at `url` who it is and whom it sees; `now` is this machine's clock. Raises ComputeError."""
-    info, me = client.system.info(), client.identities.whoami()
+def of_whoami(
+    info: SystemInfoView, me: WhoamiView, desired: Desired, url: str, *, overridden: bool, now: int
+) -> forms.WhoamiReport:
+    """What the server at `url` says of itself and of who asks; `now` is this machine's clock in the moment of that."""
     # Rights in a tenant that is not there, or in one whose own pools are not shown, are of no use to plan.
     rights = me.rights if isinstance(info.digest_key, str) else tuple(set(me.rights) - {READS[0]})
     pinned = "embedded" if isinstance(desired.server, Embedded) else desired.server
