@@ -70,6 +70,7 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
         # 6. Say it, and keep it.
         document = session.shown(made, None if lifetime is None else session.live.instance.now + lifetime)
     if out is not None:
+        _check_apart(session, out)
         machine.save(out, report.file_bytes(document))
     code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and made.operations else EXIT_OK
     return Finished(document, code, f"The plan is in {out}" if out else "")
@@ -96,6 +97,7 @@ def apply(
         # 4. Make the plan; 5. judge it by rules and guards.
         made = _judged(session)
         # 6. Is it the one that was approved? Nothing is written before.
+        _check_apart(session, journal, report_file)
         digest = _approved(saved, expect, made, session)
         document = session.shown(made)
         if made.blocked:
@@ -163,6 +165,20 @@ def _check_caller(session: Session) -> None:
     if session.live.reader_id != session.desired.caller:
         message = f"apply needs the token of {session.desired.caller}, and this is {session.live.reader_id}'s"
         raise Stop(EXIT_STALE, message)
+
+
+def _check_apart(session: Session, *outputs: Path | None) -> None:
+    """What is written takes the place of nothing that the fleet is made of, and will not be read as part of it. Raises
+    Stop."""
+    server, base = session.target.server, os.path.realpath(session.request.base)
+    own = (
+        set() if isinstance(server, str) else {os.path.realpath(server.database), os.path.realpath(server.world or "")}
+    )
+    for output in filter(None, outputs):
+        real = Path(os.path.realpath(output))
+        if str(real) in own or (real.suffix in (".yaml", ".yml") and real.is_relative_to(base)):
+            message = f"{output} is a file of the fleet, or would be read as one: nothing was written"
+            raise Stop(EXIT_USAGE, message, hint="choose another name, such as one that ends in .json")
 
 
 def _check_place(path: Path) -> None:

@@ -52,6 +52,27 @@ class TestPlaces:
         assert ran.err == "STOPPED: the plan file nosuch.json cannot be read: No such file or directory\n"
         assert ran.code == 1
 
+    @pytest.mark.parametrize("name", ["fleet.yaml", "new.yaml", "sub/new.yml", "world.yaml", ".fleet/plane.db", "link"])
+    @pytest.mark.parametrize(
+        "flags", [("plan", "--out"), ("apply", "--yes", "--report"), ("apply", "--yes", "--journal")]
+    )
+    def test_nothing_is_written_in_the_place_of_the_fleet_its_world_or_its_database(
+        self, name: str, flags: tuple[str, ...], fleet: Fleet
+    ) -> None:
+        fleet.make()
+        (fleet.directory / "sub").mkdir()
+        (fleet.directory / "link").symlink_to("fleet.yaml")
+        before = {file: file.read_bytes() for file in fleet.directory.rglob("*") if file.is_file()}
+        ran = fleet.on(*flags, str(fleet.directory / name))
+        assert (ran.code, "is a file of the fleet, or would be read as one" in ran.err) == (64, True)
+        assert {file: file.read_bytes() for file in before} == before
+        assert not (fleet.directory / "new.yaml").exists()
+
+    def test_a_plan_and_a_report_may_lie_beside_the_fleet(self, fleet: Fleet) -> None:
+        plan, report = (str(fleet.directory / f"{name}.json") for name in ("plan", "report"))
+        assert fleet.on("plan", "--out", plan).code == 0
+        assert fleet.on("apply", "--plan", plan, "--report", report).code == 0
+
     def test_what_is_no_file_may_take_both(self, fleet: Fleet) -> None:
         null = os.devnull
         assert fleet.on("apply", "--yes", "--journal", null, "--report", null).code == 0
