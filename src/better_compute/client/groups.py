@@ -97,15 +97,14 @@ class Pools(Group):
         archived: bool | None = None,
     ) -> decode.Listed[PoolState]:
         """One page; at most 1000 pools, or ids."""
-        body = {"limit": limit, "cursor": cursor, "include": _WHOLE, **_filters(ids, owned, archived)}
-        return self.calls.decoded("pools/list", _stated(body), decode.page(views.PoolView, decode.pool_state))
+        filters = {"ids": _listed(ids), "owned": owned, "archived": archived}
+        body = _stated({"limit": limit, "cursor": cursor, "include": _WHOLE, **filters})
+        return self.calls.decoded("pools/list", body, decode.page(views.PoolView, decode.pool_state))
 
-    def all(
-        self, *, ids: Collection[str] | None = None, owned: bool | None = True, archived: bool | None = None
-    ) -> tuple[Sequence[PoolState], int]:
+    def all(self, *, owned: bool | None = True, archived: bool | None = None) -> tuple[Sequence[PoolState], int]:
         """All pages as one state of the pools that the tenant owns, with the sequence of its last event; pools of
         others, where `owned` asks for them, are as they were when their page was read."""
-        return all_pools(self.calls, _stated(_filters(ids, owned, archived)))
+        return all_pools(self.calls, _stated({"owned": owned, "archived": archived}))
 
     def list_offers(self, pool_id: str | None = None) -> Sequence[views.OfferView]:
         return self._all("pools/listOffers", views.OfferView, poolId=pool_id)
@@ -252,10 +251,6 @@ class System(Group):
 
 def _stated(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value is not None}
-
-
-def _filters(ids: Collection[str] | None, owned: bool | None, archived: bool | None) -> dict[str, Any]:
-    return {"ids": _listed(ids), "owned": owned, "archived": archived}
 
 
 def _listed(values: Collection[str] | None) -> list[str] | None:

@@ -14,6 +14,9 @@ from better_compute.wire.views import EventView, PoolView
 T = TypeVar("T")
 
 PAGE = 1000
+EMPTY = 100
+"""So many pages without an item, one after the other, lead nowhere."""
+
 ROUNDS = 20
 """How often pools that changed meanwhile are read again before the walk gives up."""
 
@@ -26,13 +29,15 @@ def pages(
     """Every page. One that fails raises, so that nobody takes a part for the whole."""
     more: dict[str, str] = {}
     seen: set[str] = set()
+    empty = 0
     while True:
         page = calls.decoded(operation, {"limit": PAGE, **body, **more}, read)
         yield page
         if page.next_cursor is None:
             return
-        if page.next_cursor in seen:
-            message = f"{calls.http.server} does not come to the end of {operation}: a page leads back to itself"
+        empty = 0 if page.items else empty + 1
+        if page.next_cursor in seen or empty > EMPTY:
+            message = f"{calls.http.server} does not come to the end of {operation}: its pages lead nowhere"
             raise ComputeError(Problem(UNAVAILABLE, STRANGE_ANSWER, message))
         seen.add(page.next_cursor)
         more = {"cursor": page.next_cursor}

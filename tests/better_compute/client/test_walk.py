@@ -102,3 +102,10 @@ def test_a_cursor_that_leads_back_is_given_up(server: Server, connect: Connect) 
     server.script = [page(cursor="x"), page(cursor="y"), page(cursor="x"), error(500, "INTERNAL_ERROR")]
     with pytest.raises(ComputeError, match="does not come to the end of sites/list"):
         connect(server.url).sites.list()
+
+
+def test_pages_without_end_and_without_an_item_are_given_up(server: Server, connect: Connect) -> None:
+    server.script = [page(cursor=f"c{n}") for n in range(500)]
+    with pytest.raises(ComputeError, match="does not come to the end of sites/list"):
+        connect(server.url).sites.list()
+    assert len(server.received) < 200
