@@ -60,21 +60,6 @@ class Map(dict[str, Any]):
             order = self._order = {k: i for i, k in enumerate(self)}
         return self.at[2 * order[key] + (not of_key)]
 
-    @property
-    def marks(self) -> dict[str, Place]:
-        """Where each key stands."""
-        return {key: self.lines.place(offset) for key, offset in zip(self, self.at[::2], strict=True)}
-
-    @property
-    def value_marks(self) -> dict[str, Place]:
-        """Where the value of each key stands."""
-        return {key: self.lines.place(offset) for key, offset in zip(self, self.at[1::2], strict=True)}
-
-    @property
-    def place(self) -> Place:
-        """Where the map itself begins."""
-        return self.lines.place(self.start)
-
 
 class Seq(list[Any]):
     """A list of a document; `at` holds the offset of each item. Like a `Map`, it is not to be changed."""
@@ -84,16 +69,6 @@ class Seq(list[Any]):
     at: list[int]
     lines: Lines
     start: int
-
-    @property
-    def marks(self) -> list[Place]:
-        """Where each item stands."""
-        return [self.lines.place(offset) for offset in self.at]
-
-    @property
-    def place(self) -> Place:
-        """Where the list itself begins."""
-        return self.lines.place(self.start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,14 +62,6 @@ def test_a_path_that_does_not_exist_has_the_place_of_its_nearest_parent(path: tu
     assert str(documents(TEXT)[0].source(path, key=True)) == f"fleet.yaml:{at}"
 
 
-def test_maps_and_lists_know_their_own_marks() -> None:
-    root = value(TEXT)
-    assert root.marks == {"apiVersion": (1, 1), "pools": (2, 1), "empty": (12, 1)}
-    assert root.value_marks == {"apiVersion": (1, 13), "pools": (3, 3), "empty": (12, 7)}
-    assert root["pools"].marks == [(3, 5), (8, 5)]
-    assert (root.place, root["pools"].place, root["pools"][0]["policy"].place) == ((1, 1), (3, 3), (4, 13))
-
-
 def test_maps_and_lists_compare_as_plain_ones() -> None:
     root = value("a: {b: [1]}\n")
     assert root == {"a": {"b": [1]}}
