@@ -65,13 +65,13 @@ class Service:
             via=caller.via,
         )
 
-    def carry_out(self, caller: Caller, command: Command, tenants: Collection[str] | None) -> Outcome:
+    def carry_out(self, caller: Caller, command: Command, tenants: Collection[str] | None) -> CarriedOut:
         """Load the pool with the rows of `tenants`, decide, and save the change with its event, in one transaction.
 
         Raises ComputeError with every problem when the rules refuse.
         """
 
-        def work(tx: Tx) -> Outcome:
+        def work(tx: Tx) -> CarriedOut:
             now = self.clock()
             if isinstance(command, CreatePool):
                 state = tx.pool_state(command.pool_id, tenants)
@@ -84,7 +84,7 @@ class Service:
             if decision.event is not None:
                 state.apply(decision.delta)
                 tx.save(state, decision.delta, self.record(caller, decision.event, now))
-            return Outcome(state, decision.changed)
+            return CarriedOut(state, decision.changed)
 
         return self.store.transact(work)
 
@@ -99,7 +99,7 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CarriedOut:
     """The pool after a command, and whether the command changed it."""
 
     state: PoolState
