@@ -10,6 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from pydantic import Tag, ValidationError
 
 from fleetctl.desired import says
+from fleetctl.desired.homes import home
 from fleetctl.desired.says import Says
 from fleetctl.desired.shape import Document, Record, meaning
 from fleetctl.files import Map
@@ -65,15 +66,16 @@ def _fault(error: str, loc: tuple[Step, ...], value: object) -> Fault:
     name, record = str(path[-1]), _record(owner)
     if record and error == "extra_forbidden":
         known = tuple(_fields(record))
-        message, hint = f"no such field; known: {', '.join(known)}", says.near(name, known)
-        return Fault("fleet.unknown", message, hint, path, name=True, meant=says.meant(name, known))
+        message, there = f"no such field; known: {', '.join(known)}", home(record, name)
+        meant = "" if there else says.meant(name, known)
+        return Fault("fleet.unknown", message, there or says.near(name, known), path, name=True, meant=meant)
     if record and error == "missing":
         return Fault("fleet.required", f"it is missing: {meaning(record, name)}", "", path)
     if record and value is None:
         hint = record.blank.get(name, "leave it out, or give it a value")
         return Fault("fleet.null", "it is null, as a name with nothing after it is", hint, path)
     said = said or Says("of another type")
-    return Fault(said.rule, said.message(value), said.hint(value), path)
+    return Fault(said.rule, said.message(value), said.hint(value) or says.gibibytes(name, value), path)
 
 
 @cache

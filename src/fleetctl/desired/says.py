@@ -15,6 +15,13 @@ from better_compute.domain.problems import did_you_mean
 
 _FLAGS = {"true": "true", "yes": "true", "on": "true", "1": "true"}
 _FLAGS |= {"false": "false", "no": "false", "off": "false", "0": "false"}
+_UNLIMITED = frozenset({"unlimited", "infinite", "infinity", "inf", "max", "all"})
+_ALIASES = {"key": ("idempotencyKey", "pool"), "name": ("idempotencyKey", "fleet")}
+"""What people write in the place of a field whose name does not look like it."""
+_SIZE = re.compile(r"([0-9]{1,9}) ?(Mi|Gi|Ti)B?")
+_HOST = re.compile(
+    r"(?P<host>localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)(?P<port>:[0-9]{1,5})?(?:/[A-Za-z0-9._~%/-]*)?"
+)
 
 
 def _none(_: object) -> str:
@@ -64,6 +71,8 @@ def whole(low: int, high: int, too_high: str = "") -> Callable[[object], str]:
                 return ""
             case str() if re.fullmatch(r"-?[0-9]{1,20}", value):
                 return f"write {min(max(int(value), low), high)}, without quotes"
+            case str() if high == UNLIMITED and value.lower() in _UNLIMITED:
+                return f"write {high}, which reads as unlimited"
             case int() if value > high and too_high:
                 return too_high
             case int() if value < 0 <= low:
@@ -88,6 +97,25 @@ def text(value: object) -> str:
     return f'in quotes it is text: "{describe(value)}"' if isinstance(value, int) else ""
 
 
+def gibibytes(name: str, value: object) -> str:
+    """`64Gi` as a field that counts GiB takes it, where that is a whole number."""
+    size = _SIZE.fullmatch(value) if isinstance(value, str) and name.endswith("GiB") else None
+    if size is None:
+        return ""
+    mebibytes = int(size[1]) * {"Mi": 1, "Gi": 1024, "Ti": 1024**2}[size[2]]
+    whole, rest = divmod(mebibytes, 1024)
+    return "" if rest else f"a whole number of GiB: {whole}"
+
+
+def url(value: object) -> str:
+    """What reads like a host is the URL of one. A word alone may be anything, a secret too, and is not repeated."""
+    found = _HOST.fullmatch(value) if isinstance(value, str) else None
+    if found is None or not (found["port"] or found["host"] == "localhost"):
+        return text(value)
+    near = found["host"] == "localhost" or re.fullmatch(r"127(?:\.[0-9]{1,3}){3}", found["host"])
+    return f'did you mean "{"http" if near else "https"}://{value}"?'
+
+
 def key(value: object) -> str:
     """A key or id that reads like the one that was found."""
     if not isinstance(value, str):
@@ -105,4 +133,6 @@ def meant(name: str, known: tuple[str, ...]) -> str:
 @lru_cache(maxsize=256)
 def near(name: str, known: tuple[str, ...]) -> str:
     """`did you mean "x"?`; a name that is no longer than names are."""
+    if alias := next((each for each in _ALIASES.get(name, ()) if each in known), ""):
+        return f'did you mean "{alias}"?'
     return did_you_mean(name, known) if len(name) < 100 else ""

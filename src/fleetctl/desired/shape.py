@@ -179,7 +179,7 @@ class Root(Record):
     server: Annotated[
         Annotated[str, Field(pattern=_URL), Tag("text")] | Annotated[Embedded, Tag("more")],
         Discriminator(_text_or_more),
-        Says("an http or https URL without user, password and query, or {embedded: FILE, world: FILE}", says.text),
+        Says("an http or https URL without user, password and query, or {embedded: FILE, world: FILE}", says.url),
     ] = _optional("The control plane: a URL, or an embedded one.")
     defaults: Defaults = _optional("Values for fields that entries leave out.")
     exclude: Annotated[list[Annotated[Line, Says("a glob", says.text)]], Says("a list of globs")] = _optional(

@@ -413,7 +413,14 @@ def test_a_key_outside_of_the_prefix_is_refused() -> None:
         (offer(quota="{gpu: 1e3}"), "quota.gpu", "write 1000"),
         (offer(quota="{gpu: true}"), "quota.gpu", ""),
         (offer(quota="{gpu: null}"), "quota.gpu", ""),
-        (offer(quota="{gpu: unlimited}"), "quota.gpu", ""),
+        (offer(quota="{gpu: unlimited}"), "quota.gpu", "write 2147483647, which reads as unlimited"),
+        (offer(quota="{vcpu: Max}"), "quota.vcpu", "write 2147483647, which reads as unlimited"),
+        (offer(quota="{gpu: none}"), "quota.gpu", ""),
+        (offer(quota="{memoryGiB: 64Gi}"), "quota.memoryGiB", "a whole number of GiB: 64"),
+        (offer(quota="{diskGiB: 2 TiB}"), "quota.diskGiB", "a whole number of GiB: 2048"),
+        (offer(quota="{memoryGiB: 512Mi}"), "quota.memoryGiB", ""),
+        (offer(quota="{memoryGiB: 64G}"), "quota.memoryGiB", ""),
+        (offer(quota="{gpu: 64Gi}"), "quota.gpu", ""),
         (offer(quota="{gpu: [8]}"), "quota.gpu", ""),
         (offer(quota="{gpu: -1}"), "quota.gpu", "the least is 0, and 2147483647 is unlimited"),
         (offer(quota="{gpu: -0}"), "quota.gpu", "write 0"),
@@ -529,6 +536,65 @@ def test_an_unknown_field_is_refused_at_its_name_with_the_nearest_one(text: str,
     line = text.splitlines()[problem.source.line - 1] if problem.source else ""
     assert problem.source
     assert line[problem.source.column - 1 :].startswith(f"{name}:")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "hint"),
+    [
+        (pool(priority="5"), "pools[fra1-a].priority", "a field of its offers[]"),
+        (pool(maxPending="6h"), "pools[fra1-a].maxPending", "a field of its policy"),
+        (pool(vcpu="64"), "pools[fra1-a].vcpu", "a row of its ownerQuota"),
+        (pool(tenantId="root"), "pools[fra1-a].tenantId", "a field of the document, one level further out"),
+        (offer(gpu="8"), "pools[fra1-a].offers[acme].gpu", "a row of its quota"),
+        (offer(siteId="s"), "pools[fra1-a].offers[acme].siteId", "a field of the pool, one level further out"),
+        (
+            pool() + "offers: [{pool: fra1-a, toTenantId: acme, quota: {gpu: 1}, class: x}]",
+            "offers[0].class",
+            "a field of pools[]",
+        ),
+        (pool() + "siteId: s\n", "siteId", "a field of its pools[]"),
+        (pool() + "priority: 1\n", "priority", "a field of its offers[]"),
+        (pool() + "defaults: {siteId: s}\n", "defaults.siteId", "a field of its pool"),
+        (pool() + "defaults: {caller: s}\n", "defaults.caller", "a field of the document, one level further out"),
+        (
+            pool() + "server: {embedded: p.db, caller: s}\n",
+            "server.caller",
+            "a field of the document, one level further out",
+        ),
+    ],
+)
+def test_a_field_of_another_level_is_refused_with_the_level_it_belongs_to(text: str, path: str, hint: str) -> None:
+    problem = refusal(text)
+    assert (problem.rule, problem.path, problem.hint) == ("fleet.unknown", path, hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "meant"),
+    [
+        (pool().replace("idempotencyKey", "key") + LISTED, "pools[0].key", "idempotencyKey"),
+        (pool().replace("idempotencyKey", "name") + LISTED, "pools[0].name", "idempotencyKey"),
+        (pool() + LISTED.replace("pool:", "key:"), "offers[0].key", "pool"),
+    ],
+)
+def test_another_word_for_a_field_is_one_finding_with_the_field(text: str, path: str, meant: str) -> None:
+    problem = refusal(text)
+    assert (problem.path, problem.hint) == (path, f'did you mean "{meant}"?')
+
+
+@pytest.mark.parametrize(
+    ("server", "hint"),
+    [
+        ("localhost:8080", 'did you mean "http://localhost:8080"?'),
+        ("127.0.0.1:8080/", 'did you mean "http://127.0.0.1:8080/"?'),
+        ("localhost", 'did you mean "http://localhost"?'),
+        ("compute.example.com:8443", 'did you mean "https://compute.example.com:8443"?'),
+        ("eyJhbGciOi.eyJzdWIiOi.c2ln", ""),
+        ("me:hunter2@example.com:80", ""),
+        ("ftp://example.com", ""),
+    ],
+)
+def test_a_server_without_its_scheme_is_met_with_the_url(server: str, hint: str) -> None:
+    assert refusal(pool() + f'server: "{server}"\n').hint == hint
 
 
 TWO = "pools: [{idempotencyKey: fra1-a}, {idempotencyKey: fra1-b}]\n"
