@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import socket
-from collections.abc import Callable
-from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
@@ -15,14 +12,18 @@ from starlette.responses import Response as Outgoing
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from better_compute.domain.problems import REQUEST_TIMEOUT, UNAVAILABLE, Problem
-from better_compute.wire.message import BODY_LIMIT, Handle, Request, headers_of
+from better_compute.domain.problems import INVALID_INPUT, REQUEST_TIMEOUT, UNAVAILABLE, Problem
+from better_compute.wire.message import BODY_LIMIT, HEALTH, Handle, Request, Response, headers_of
 
 BODY_SECONDS = 30.0
 """How long a request's body may take from its headers on: for one of the largest, 35 kB each second."""
 
 LAST_SECONDS = 1.0
 """How long the bodies that are on their way may still take once the server is to stop."""
+
+
+_TWO_LENGTHS = Problem(INVALID_INPUT, "", "a request has a Content-Length or a Transfer-Encoding, not both")
+"""RFC 9112, 6.1: a proxy may have read another body than this server would."""
 
 
 class Door:
@@ -41,7 +42,8 @@ class Door:
         if scope["type"] != "http":
             await WebSocketClose()(scope, receive, send)
             return
-        unread, body = None, b""
+        headers, body = headers_of(scope["headers"]), b""
+        unread = _TWO_LENGTHS if {"content-length", "transfer-encoding"} <= headers.keys() else None
         try:
             body = await self._read(Incoming(scope, receive))
         except ClientDisconnect:
@@ -49,11 +51,10 @@ class Door:
         except TimeoutError:
             unread = self._unread()
         path = scope["raw_path"].decode("latin-1")
-        request = Request(scope["method"], path, headers_of(scope["headers"]), body, unread)
-        answer = await run_in_threadpool(self._handle, request)
+        answer = await self._answer(Request(scope["method"], path, headers, body, unread))
         # What is left of an unread body must not be taken for the next request.
-        headers = {**answer.headers, **({"connection": "close"} if unread else {})}
-        await Outgoing(answer.body, answer.status, headers)(scope, receive, send)
+        close = {"connection": "close"} if unread else {}
+        await Outgoing(answer.body, answer.status, {**answer.headers, **close})(scope, receive, send)
 
     def hurry(self) -> None:
         """The server is to stop: from now on it waits for bodies no longer than `LAST_SECONDS`."""
@@ -62,6 +63,12 @@ class Door:
             when = limit.when()
             if not limit.expired() and when is not None:
                 limit.reschedule(min(when, self._end))
+
+    async def _answer(self, request: Request) -> Response:
+        """What needs no database is answered here and now: also while every thread waits for one."""
+        if request.unread is not None or request.path == HEALTH:
+            return self._handle(request)
+        return await run_in_threadpool(self._handle, request)
 
     async def _read(self, incoming: Incoming) -> bytes:
         """The body, or what is enough of one that is too long: a byte past the limit, and the rest is not read. Raises
@@ -83,20 +90,3 @@ class Door:
         if self._end < math.inf:
             return Problem(UNAVAILABLE, "", "this server is stopping, and the body had not come to its end")
         return Problem(REQUEST_TIMEOUT, "", f"the body did not come to its end within {self._body_seconds:g} s")
-
-
-def run(door: Door, listening: socket.socket, announce: Callable[[], object], **settings: Any) -> None:
-    """Serve on a socket until SIGTERM or SIGINT. `announce` is called once callers are answered and a signal is heeded:
-    not before, when one would end the process in the middle of its start."""
-    import uvicorn  # not at the top: an application that another server runs needs none
-
-    class Announced(uvicorn.Server):
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            announce()
-
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            door.hurry()
-            await super().shutdown(sockets)
-
-    Announced(uvicorn.Config(door, **settings)).run(sockets=[listening])

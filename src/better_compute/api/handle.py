@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Callable
@@ -24,7 +25,16 @@ from better_compute.domain.problems import (
 from better_compute.service.core import Service
 from better_compute.service.ports import Authenticate, Caller
 from better_compute.wire.body import parse, parse_change, refuse
-from better_compute.wire.message import BODY_LIMIT, CHANGE_HEADER, INSTANCE_HEADER, PREFIX, Handle, Request, Response
+from better_compute.wire.message import (
+    BODY_LIMIT,
+    CHANGE_HEADER,
+    HEALTH,
+    INSTANCE_HEADER,
+    PREFIX,
+    Handle,
+    Request,
+    Response,
+)
 from better_compute.wire.reading import read
 
 log = logging.getLogger(__name__)
@@ -42,7 +52,7 @@ def _description() -> msgspec.Raw:
 
 Tell = Callable[[str], object]
 
-PAGES: dict[str, Callable[[], Any]] = {"/health": lambda: {"status": "ok"}, "/openapi.json": _description}
+PAGES: dict[str, Callable[[], Any]] = {HEALTH: lambda: {"status": "ok"}, "/openapi.json": _description}
 """What GET serves, without a credential."""
 
 
@@ -84,7 +94,7 @@ class _Api:
             if status >= 500:
                 self.tell(_line(request, request_id, error))
         except Exception:
-            log.exception("request %s to %r failed", request_id, request.path[:200])
+            log.exception("request %r to %r failed", request_id, request.path[:200])
             status, headers, body = envelope(internal())
         return status, headers, msgspec.json.encode(body)
 
@@ -125,7 +135,7 @@ class _Api:
 def _line(request: Request, request_id: str, error: ComputeError) -> str:
     """What was asked and what was wanting, with a reason that the caller is not told; one line, whatever they hold."""
     reason = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-    line = f"{request.method} {request.path[:200]}, request {request_id}: {error.code}: {error}{reason}"
+    line = f"{request.method} {request.path[:200]}, request {json.dumps(request_id)}: {error.code}: {error}{reason}"
     return escape(line)
 
 

@@ -33,6 +33,9 @@ Handle = Callable[[Request], Response]
 PREFIX = "/api/compute/"
 """What the path of every operation begins with."""
 
+HEALTH = "/health"
+"""The path that says that the server answers. Nothing but the handler is asked for it: no database, no credential."""
+
 BODY_LIMIT = 1024 * 1024
 """Bytes of a request's body; one more is PAYLOAD_TOO_LARGE."""
 

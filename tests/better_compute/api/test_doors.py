@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 import socket
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
 
-from better_compute.api.asgi import BODY_SECONDS, Door
 from better_compute.http import InProcess
 from better_compute.service.ports import EventQuery
-from better_compute.wire.message import BODY_LIMIT, Handle, Request, Response
+from better_compute.wire.message import BODY_LIMIT, Request, Response
 from tests.better_compute.api.request_table import TABLE, Sent
+from tests.better_compute.api.served import served
 from tests.better_compute.plane import Plane, open_plane
 
 _ALL = EventQuery(tenant_id="root", limit=1000)
 HEADERS = ("content-type", "x-request-id", "allow", "www-authenticate", "retry-after", "cache-control")
-
-
-@contextmanager
-def served(handle: Handle, body_seconds: float = BODY_SECONDS) -> Iterator[str]:
-    """The URL of a real server on a port of the loopback interface."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(Door(handle, body_seconds), log_level="critical", lifespan="off"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            while not server.started:
-                time.sleep(0.005)
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 def request(client: httpx.Client, sent: Sent) -> httpx.Request:

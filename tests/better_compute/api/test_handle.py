@@ -83,7 +83,7 @@ def test_what_is_wanting_is_told_to_the_operator_on_one_line(
     error.add_note("no room\non the \x1b[2Jdisk")
     answer = ask(failing(plane, error, told.append), "/api/compute/pools/list", x_request_id="r-1")
     assert b"room" not in answer.body
-    line = f"POST /api/compute/pools/list, request r-1: {code}: the database is busy (no room\\non the \\x1b[2Jdisk)"
+    line = f'POST /api/compute/pools/list, request "r-1": {code}: the database is busy (no room\\non the \\x1b[2Jdisk)'
     assert told == [line]
     assert caplog.records == []
 

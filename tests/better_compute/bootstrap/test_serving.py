@@ -12,7 +12,8 @@ import httpx
 import psycopg
 import pytest
 
-from better_compute.bootstrap.serving import GRACE_SECONDS, is_private, listen, url_of
+from better_compute.api.server import Limits
+from better_compute.bootstrap.serving import is_private, listen, url_of
 from better_compute.domain.problems import ComputeError
 from tests.e2e.conftest import command, serving
 
@@ -52,7 +53,7 @@ def test_who_has_sent_half_a_request_does_not_hold_up_the_end(tmp_path: Path) ->
         assert httpx.get(f"{server.url}/health").status_code == 200
         begin = time.monotonic()
         assert server.stop() == 143
-        assert time.monotonic() - begin < GRACE_SECONDS / 4
+        assert time.monotonic() - begin < Limits().grace / 4
         with waiting.makefile("rb") as stream:
             answer = stream.read()
     assert answer.startswith(b"HTTP/1.1 503 ")
@@ -78,7 +79,7 @@ def test_a_database_that_is_gone_is_told_to_the_operator_by_one_line_a_request(p
     said = [line for line in server.said if "UNAVAILABLE" in line]
     assert len(said) == 2
     for line in said:
-        assert "POST /api/compute/pools/list, request r-1: UNAVAILABLE: the database is busy or not reachable" in line
+        assert 'POST /api/compute/pools/list, request "r-1": UNAVAILABLE: the database is busy or not reachable' in line
         assert f'database "{name}" is not currently accepting connections' in line
     assert "example" not in "".join(server.said)
 

@@ -1,0 +1,204 @@
+"""The door on a socket: uvicorn with an end to every connection, and to itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import SimpleQueue
+from types import FrameType
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from better_compute.api.asgi import Door
+
+log = logging.getLogger(__name__)
+
+_BACKLOG = 2048
+"""So many callers may wait for the kernel to hand them over."""
+
+_AT_ONCE = 32
+"""So many connections are taken before any is looked at: those are open beyond the most that may be."""
+
+_RESERVE = 64 + _AT_ONCE
+"""File descriptors that are not connections: two for each of the database's, the standard ones, the event loop's."""
+
+_AFTER_GRACE_SECONDS = 2.0
+"""How long the process may take to end of itself after the grace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Times are seconds."""
+
+    head: float = 30.0
+    """From the connection, or from an answer that came before its request's end, to the end of the next headers."""
+    idle: float = 75.0
+    """From an answer to the end of the next headers: longer than any client of ours keeps a connection."""
+    answer: float = 120.0
+    """How long a client may take to read what it was answered: for 5 MB, 42 kB each second."""
+    grace: float = 30.0
+    """How long calls in flight may take to finish after SIGTERM or SIGINT."""
+    connections: int | None = None
+    """The most at once; None is what the process may open files for, and 1000 at most."""
+
+    def most(self) -> int:
+        if self.connections is not None:
+            return self.connections
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return 1000 if files == resource.RLIM_INFINITY else max(1, min(1000, files - _RESERVE))
+
+
+class Connection(H11Protocol):
+    """No client holds a connection longer than the limits: uvicorn itself waits for ever for the end of headers, for
+    the rest of a body that was answered already, and for a client to read.
+
+    After an upgrade of uvicorn it must still hold, and tests see it: `connections` has this connection from
+    `connection_made` to `connection_lost`, `handle_events` sets a new `cycle` for each request whose headers are
+    complete, and `on_response_complete` is called after each answer. `conn` is h11's.
+    """
+
+    limits = Limits()
+    crowd: Crowd
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._drop = self.loop.call_later(self.limits.head, transport.abort)
+        if self.crowd.is_too_large(len(self.connections)):
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._drop.cancel()
+        self.crowd.shrank(len(self.connections))
+
+    def handle_events(self) -> None:
+        before = self.cycle
+        super().handle_events()
+        if self.cycle is not before:
+            self._wait()
+
+    def on_response_complete(self) -> None:
+        self._wait()
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._wait()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._wait()
+
+    def _wait(self) -> None:
+        """The connection may take so long from now on; then it is dropped, with what is still to be sent. There is no
+        limit here to the time between a request's headers and its answer: the door has one for the body."""
+        self._drop.cancel()
+        if self.flow.write_paused:
+            seconds = self.limits.answer
+        elif not self.cycle.response_complete:
+            return
+        else:
+            seconds = self.limits.head if self.conn.their_state is h11.SEND_BODY else self.limits.idle
+        self._drop = self.loop.call_later(seconds, self.transport.abort)
+
+
+class Crowd:
+    """How many connections there are, and whether the operator knows that they are too many: told once a time."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._told = False
+
+    def is_too_large(self, count: int) -> bool:
+        if count > self._most and not self._told:
+            self._told = True
+            log.warning("%d connections are open: any more are closed at once", self._most)
+        return count > self._most
+
+    def shrank(self, count: int) -> None:
+        self._told = self._told and count > self._most // 2
+
+
+class Server(uvicorn.Server):
+    """Ends at SIGTERM and SIGINT within the grace and a little more, whatever clients and the database do. After an
+    upgrade of uvicorn it must still hold, and tests see it: `startup` opens the sockets, `shutdown` waits for the
+    `connections` and the tasks of `server_state`, and `handle_exit` is the handler of both signals."""
+
+    def __init__(self, config: uvicorn.Config, door: Door, limits: Limits, announce: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._door, self._limits, self._announce = door, limits, announce
+        # What a signal's handler does with a thread's lock could wait for itself; with this queue it cannot.
+        self._signals: SimpleQueue[int] = SimpleQueue()
+        self._told = False
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        threading.Thread(target=self._end, name="end", daemon=True).start()
+        super().run(sockets)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        asyncio.get_running_loop().set_exception_handler(self._on_error)
+        for listening in sockets or ():
+            listening.listen(_BACKLOG)  # the event loop made it as short as what it takes at once
+        self._announce()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._door.hurry()
+        asyncio.get_running_loop().call_later(self._limits.grace, self._drop)
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._signals.put(sig)
+
+    def _drop(self) -> None:
+        """The grace is over. Who still waits learns that the connection broke: the call may have been carried out."""
+        connections = list(self.server_state.connections)
+        log.warning(
+            "%d connections are closed: their calls did not finish in %g s", len(connections), self._limits.grace
+        )
+        for connection in connections:
+            connection.transport.abort()
+
+    def _end(self) -> None:
+        """A thread that waits for a database keeps the process alive: then it ends here, with the signal's code."""
+        code = 128 + self._signals.get()
+        time.sleep(self._limits.grace + _AFTER_GRACE_SECONDS)
+        os._exit(code)
+
+    def _on_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """One line, once, where the event loop would write a traceback for each connection that it cannot take."""
+        if context.get("message") != "socket.accept() out of system resource":
+            loop.default_exception_handler(context)
+        elif not self._told:
+            self._told = True
+            log.error("no connection can be taken now: %s", context.get("exception"))
+
+
+def make(door: Door, announce: Callable[[], object], limits: Limits | None = None) -> Server:
+    """What serves on the sockets that its `run` is given, until SIGTERM or SIGINT. `announce` is called once callers
+    are answered and a signal is heeded: not before, when one would end the process in the middle of its start."""
+    limits = limits or Limits()
+    protocol = type("Limited", (Connection,), {"limits": limits, "crowd": Crowd(limits.most())})
+    config = uvicorn.Config(
+        door,
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=_AT_ONCE,
+        timeout_keep_alive=limits.idle,  # type: ignore[arg-type]  # any number of seconds will do
+    )
+    return Server(config, door, limits, announce)

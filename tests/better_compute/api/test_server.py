@@ -1,0 +1,274 @@
+"""No client and no database holds a connection, or the end of the process, for longer than it may."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from better_compute.api.server import Limits
+from better_compute.wire.message import BODY_LIMIT, Request, Response
+from tests.better_compute.api.served import served
+from tests.better_compute.plane import Plane
+
+HEALTH = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def port_of(url: str) -> int:
+    return httpx.URL(url).port or 0
+
+
+@contextmanager
+def peer(url: str) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", port_of(url)), 10) as connection:
+        yield connection
+
+
+def seconds_to_the_end(connection: socket.socket, drip: bytes = b"") -> float:
+    """How long until the server closes the connection, while a byte is sent now and then."""
+    begin = time.monotonic()
+    connection.settimeout(0.05)
+    for byte in [*(drip[i : i + 1] for i in range(len(drip))), *[b""] * 100]:
+        try:
+            connection.sendall(byte)
+            while connection.recv(65536):
+                pass
+            break
+        except TimeoutError:
+            continue
+        except ConnectionError:
+            break
+    else:
+        pytest.fail("the connection is still open")
+    return time.monotonic() - begin
+
+
+def taken(connection: socket.socket) -> int:
+    """How many bytes still come until the connection's end."""
+    count = 0
+    try:
+        while data := connection.recv(1 << 20):
+            count += len(data)
+    except ConnectionError:
+        pass
+    return count
+
+
+SHORT = Limits(head=0.5, idle=1.0)
+
+
+@pytest.mark.parametrize(
+    ("sent", "drip"),
+    [(b"", b""), (b"", b"GET /" + b"x" * 95), (b"GET /health HTTP/1.1\r\n", b"x" * 100)],
+    ids=["silent", "request line", "headers"],
+)
+def test_headers_that_do_not_come_to_their_end_are_not_awaited_for_ever(plane: Plane, sent: bytes, drip: bytes) -> None:
+    with served(plane.handle, limits=SHORT) as url, peer(url) as connection:
+        connection.sendall(sent)
+        assert 0.4 < seconds_to_the_end(connection, drip) < 3
+
+
+@pytest.mark.parametrize("drip", [b"", b"GET /" + b"x" * 95], ids=["silent", "dripping"])
+def test_nor_are_those_of_a_next_request(plane: Plane, drip: bytes) -> None:
+    with served(plane.handle, limits=SHORT) as url, peer(url) as connection:
+        connection.sendall(HEALTH)
+        assert 0.9 < seconds_to_the_end(connection, drip) < 4
+
+
+def test_nor_is_the_rest_of_a_body_that_was_answered_already(plane: Plane) -> None:
+    head = b"POST /api/compute/pools/list HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999\r\n\r\n"
+    with served(plane.handle, limits=Limits(head=0.5, idle=60)) as url, peer(url) as connection:
+        connection.sendall(head + b" " * (BODY_LIMIT + 1))
+        assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
+        assert 0.4 < seconds_to_the_end(connection, b" " * 100) < 3
+
+
+def test_a_client_that_reads_nothing_is_not_awaited_for_ever() -> None:
+    answer = Response(200, {}, b"x" * 20_000_000)
+    with served(lambda _: answer, limits=Limits(answer=0.5)) as url, peer(url) as connection:
+        connection.sendall(HEALTH)
+        time.sleep(1.5)
+        assert taken(connection) < len(answer.body)
+        assert httpx.get(url).status_code == 200
+
+
+def test_who_keeps_to_the_limits_keeps_the_connection(plane: Plane) -> None:
+    """Also when a call takes longer than any of the limits: that is no client's fault."""
+
+    def slow(request: Request) -> Response:
+        time.sleep(0.7)
+        return plane.handle(request)
+
+    with served(slow, limits=SHORT) as url, peer(url) as connection, connection.makefile("rb") as stream:
+        for _ in range(4):
+            time.sleep(0.3)
+            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert stream.readline() == b"HTTP/1.1 200 OK\r\n"
+            length = 0
+            while (line := stream.readline()) != b"\r\n":
+                length = int(line.split()[1]) if line.startswith(b"content-length") else length
+            assert len(stream.read(length)) == length > 0
+
+
+def test_one_connection_too_many_is_closed_at_once_and_told_once(
+    plane: Plane, caplog: pytest.LogCaptureFixture
+) -> None:
+    with served(plane.handle, limits=Limits(connections=4)) as url:
+        with ExitStack() as stack:
+            few = [stack.enter_context(peer(url)) for _ in range(4)]
+            for _ in range(3):
+                with peer(url) as another:
+                    assert seconds_to_the_end(another) < 5
+            few[0].sendall(HEALTH)
+            assert few[0].recv(100).startswith(b"HTTP/1.1 200 ")
+        for _ in range(100):  # the server hears of those that left in its own time
+            try:
+                assert httpx.get(f"{url}/health").status_code == 200
+                break
+            except httpx.TransportError:
+                time.sleep(0.05)
+        else:
+            pytest.fail("those that left still count")
+    assert [r.message for r in caplog.records] == ["4 connections are open: any more are closed at once"]
+
+
+def test_health_is_answered_while_every_thread_waits_for_the_database(plane: Plane) -> None:
+    free = threading.Event()
+
+    def handle(request: Request) -> Response:
+        if request.path != "/health":
+            free.wait(30)
+        return plane.handle(request)
+
+    with served(handle) as url, ExitStack() as stack:
+        for _ in range(60):
+            stack.enter_context(peer(url)).sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n")
+        try:
+            assert httpx.get(f"{url}/health", timeout=10).json() == {"status": "ok"}
+        finally:
+            free.set()
+
+
+@pytest.mark.parametrize("body", [b"5\r\nhello\r\n0\r\n\r\n" + HEALTH, b"nothing\r\n"], ids=["two requests", "broken"])
+def test_a_request_with_two_lengths_is_refused_and_the_connection_closed(
+    plane: Plane, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    head = b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with served(plane.handle) as url, peer(url) as connection, connection.makefile("rb") as stream:
+        connection.sendall(head + body)
+        answer = stream.read()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert "Traceback" not in caplog.text
+
+
+PROGRAM = """
+import json, logging, resource, socket, sys, threading
+from better_compute.api.asgi import Door
+from better_compute.api.server import Limits, make
+from better_compute.wire.message import Response
+
+files, limits = json.loads(sys.argv[1])
+if files:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+def handle(request):
+    if request.path == "/waits":
+        threading.Event().wait()
+    return Response(200, {}, b"x" * 5_000_000 if request.path == "/large" else b"{}")
+
+logging.basicConfig(level=logging.WARNING)
+with socket.create_server(("127.0.0.1", 0)) as listening:
+    said = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server = make(Door(handle), lambda: print(said, flush=True), Limits(**limits))
+    server.run(sockets=[listening])
+"""
+
+
+@contextmanager
+def program(files: int = 0, **limits: Any) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A process that serves with these limits, its URL; with at most so many open files. What it writes to stderr is
+    read at its end."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, json.dumps([files, limits])],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip(), process
+        finally:
+            process.kill()
+
+
+def errors(process: subprocess.Popen[str]) -> str:
+    process.kill()
+    assert process.stderr is not None
+    return process.stderr.read()
+
+
+def health(url: str) -> int:
+    """The status, once one of the connections that fill the server has gone."""
+    for _ in range(100):
+        try:
+            return httpx.get(f"{url}/health", timeout=10).status_code
+        except httpx.TransportError:
+            time.sleep(0.1)
+    pytest.fail("nobody is answered")
+
+
+def test_idle_connections_do_not_take_the_last_open_file() -> None:
+    with program(files=128, head=1.0) as (url, process), ExitStack() as stack:
+        for _ in range(140):
+            stack.enter_context(peer(url))
+        assert health(url) == 200
+        assert errors(process).count("\n") == 1
+
+
+def test_the_want_of_open_files_is_told_by_one_line() -> None:
+    with program(files=40, connections=1000, head=3.0) as (url, process), ExitStack() as stack:
+        for _ in range(100):
+            stack.enter_context(peer(url))
+        time.sleep(2)
+        stack.close()
+        assert health(url) == 200
+        [line] = errors(process).splitlines()
+    assert "no connection can be taken now: [Errno 24] Too many open files" in line
+
+
+@pytest.mark.parametrize(
+    ("sent", "codes"),
+    [(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n" * 200, {-15, 143}), (b"GET /waits HTTP/1.1\r\nHost: x\r\n\r\n", {143})],
+    ids=["a client that does not read", "a database that stands still"],
+)
+def test_the_process_ends_soon_after_the_grace(sent: bytes, codes: set[int]) -> None:
+    with program(grace=1.0) as (url, process), peer(url) as connection, peer(url) as another:
+        connection.sendall(sent)
+        another.sendall(sent)
+        assert httpx.get(f"{url}/health").status_code == 200
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        begin = time.monotonic()
+        assert process.wait(20) in codes
+        assert 0.9 < time.monotonic() - begin < 8
+        [line] = errors(process).splitlines()
+    assert "2 connections are closed: their calls did not finish in 1 s" in line
+
+
+def test_an_interrupt_has_its_own_code_then_too() -> None:
+    with program(grace=0.2) as (url, process), peer(url) as connection:
+        connection.sendall(b"GET /waits HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert httpx.get(f"{url}/health").status_code == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
