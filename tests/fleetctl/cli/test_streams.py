@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import pty
@@ -9,7 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +247,7 @@ class Terminal:
         self.process = subprocess.Popen([*COMMAND, *arguments], env=env, start_new_session=True, **streams)
         os.close(theirs)
         self.shown = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()  # a read may end inside a letter
 
     def until(self, text: str) -> None:
         while text not in self.shown:
@@ -255,19 +257,17 @@ class Terminal:
         os.write(self._ours, text.encode())
 
     def end(self) -> int:
-        code = self.process.wait(timeout=60)
-        try:
+        with suppress(OSError):  # what it wrote last is read before it is waited for: a terminal holds little
             while True:
                 self._read()
-        except OSError:  # the other end is closed
-            os.close(self._ours)
-        return code
+        os.close(self._ours)
+        return self.process.wait(timeout=60)
 
     def _read(self) -> None:
-        data = os.read(self._ours, 65536).decode()
+        data = os.read(self._ours, 65536)
         if not data:
             raise OSError("the terminal ended")
-        self.shown += data
+        self.shown += self._decoder.decode(data)
 
 
 ASKS = 'Type "yes" to apply this plan: '
