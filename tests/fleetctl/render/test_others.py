@@ -131,6 +131,24 @@ class TestDrift:
         assert titles == ["Changed behind the files' back", "Not applied yet"]
         assert lines(report)[-1] == "Drift: 1 changed, 1 removed, 1 pending."
 
+    def test_many_that_drifted_alike_are_told_together_in_the_files_order(self) -> None:
+        sources = [{**SOURCE, "line": 10 + n} for n in range(5)]
+        alike = [a_drifted(key=f"fra1-{n}", source=sources[n], since=1000 * n) for n in (4, 1, 0, 3, 2)]
+        shown = [line.strip() for line in lines(a_drift(*alike, a_drifted(key="fra1-x", actorId="sa_else")))]
+        start = shown.index("Changed behind the files' back")
+        assert shown[start + 1 : start + 6] == [
+            "fra1-x for acme  the offer differs  fleet.yaml:8",
+            "quota.gpu  live 64, files 32",
+            "since 2026-11-30 00:53:20 UTC by sa_else (pool.offered)",
+            "via no apply: the call named none",
+            "fra1-0, fra1-1, fra1-2 and 2 more (--verbose) for acme  the offer differs  fleet.yaml:10 and 4 more",
+        ]
+        assert shown[start + 7] == (
+            "since 1970-01-01 00:00:00 UTC, the last 1970-01-01 00:00:04 UTC by sa_ops (pool.offered)"
+        )
+        assert "fra1-0, fra1-1, fra1-2, fra1-3, fra1-4 for acme" in text.render(a_drift(*alike), verbose=True)
+        assert lines(a_drift(*alike))[-1] == "Drift: 5 changed."
+
     def test_no_drift_is_one_line(self) -> None:
         assert lines(a_drift())[-1] == "No drift. 4 pools, 2 offers as the files say."
 

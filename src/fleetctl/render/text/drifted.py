@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.escape import escape
@@ -21,6 +21,9 @@ _TITLES = {
     "pending": "Not applied yet",
 }
 _INDENT = " " * 4
+_ALONE = 2
+"""So many that drifted in the same way still stand by themselves."""
+_NAMED = 3
 
 
 def drift(report: DriftReport, style: Style) -> Iterator[str]:
@@ -32,8 +35,8 @@ def drift(report: DriftReport, style: Style) -> Iterator[str]:
         found = [one for one in report["drift"] if one["kind"] == kind]
         if found:
             yield from ("", style.bold(title))
-            for one in found:
-                yield from _one(one, style)
+            for equal in _equal(sorted(found, key=_place)):
+                yield from _together(equal, style)
     yield ""
     if report["drift"]:
         counts = ", ".join(f"{summary[kind]:,} {kind}" for kind in ("changed", "removed", "pending") if summary[kind])
@@ -42,17 +45,44 @@ def drift(report: DriftReport, style: Style) -> Iterator[str]:
         yield style.green(f"No drift. {pools}, {offers} as the files say.")
 
 
-def _one(one: Drifted, style: Style) -> Iterator[str]:
+def _place(one: Drifted) -> tuple[str, int, str]:
+    """Where the files have it; what they have not comes last, by its name."""
+    source = one["source"]
+    return (source["file"], source["line"], "") if source else ("\U0010ffff", 0, one["key"] or one["poolId"])
+
+
+def _equal(found: Sequence[Drifted]) -> Iterator[list[Drifted]]:
+    """What differs in the same way, by the same hand: more than a few of those are told together."""
+    groups: dict[str, list[Drifted]] = {}
+    for one in found:
+        same = (one["what"], one["toTenantId"], one["changes"], one["actorId"], one["eventType"], one["via"])
+        groups.setdefault(repr((same, one["since"] is None)), []).append(one)
+    for group in groups.values():
+        yield from [group] if len(group) > _ALONE else ([one] for one in group)
+
+
+def _together(equal: Sequence[Drifted], style: Style) -> Iterator[str]:
+    one = equal[0]
     colour = style.dim if one["kind"] == "pending" else style.yellow
-    subject = escape(one["key"] or one["poolId"]) + (f" for {escape(one['toTenantId'])}" if one["toTenantId"] else "")
-    where = f"  {style.dim(place(one['source']))}" if one["source"] else ""
+    subject = _subject(equal, style) + (f" for {escape(one['toTenantId'])}" if one["toTenantId"] else "")
+    more = f" and {len(equal) - 1:,} more" if len(equal) > 1 else ""
+    where = f"  {style.dim(place(one['source']) + more)}" if one["source"] else ""
     yield f"  {colour(subject)}  {escape(one['what'])}{where}"
     column = width([escape(change["path"]) for change in one["changes"]])
     yield from (f"{_INDENT}{_change(change, column, style)}" for change in one["changes"])
-    if one["since"] is not None:
+    times = [each["since"] for each in equal if each["since"] is not None]
+    if times:
         event = f" ({escape(one['eventType'])})" if one["eventType"] else ""
-        yield f"{_INDENT}since {time(one['since'])} by {escape(one['actorId'] or 'nobody known')}{event}"
+        last = f", the last {time(max(times))}" if max(times) > min(times) else ""
+        yield f"{_INDENT}since {time(min(times))}{last} by {escape(one['actorId'] or 'nobody known')}{event}"
         yield f"{_INDENT}{style.dim(_via(one['via']))}"
+
+
+def _subject(equal: Sequence[Drifted], style: Style) -> str:
+    names = [escape(each["key"] or each["poolId"]) for each in equal]
+    shown = names if style.verbose else names[:_NAMED]
+    rest = f" and {len(names) - len(shown):,} more (--verbose)" if len(shown) < len(names) else ""
+    return ", ".join(shown) + rest
 
 
 def _change(change: Change, column: int, style: Style) -> str:

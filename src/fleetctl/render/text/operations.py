@@ -84,7 +84,8 @@ def whom(operation: Operation | Outcome) -> str:
 
 
 def _parts(equal: list[Operation]) -> list[list[Operation]]:
-    return [[one] for one in equal] if len(equal) <= _ALONE else [equal]
+    in_files = sorted(equal, key=lambda one: (one["source"]["file"], one["source"]["line"]))
+    return [[one] for one in in_files] if len(equal) <= _ALONE else [in_files]
 
 
 def _symbol(operation: Operation) -> str:
