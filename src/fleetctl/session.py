@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -121,11 +120,10 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
     from better_compute import bootstrap  # not at the top: `validate` needs no server
 
     server = chosen.server
-    if not isinstance(server, str):
-        if problems := worlds.check(wished):
-            raise FilesError(problems)
-        if not os.path.exists(server.database):
-            request.tell(target.made(server, request.base))
+    if problems := worlds.misnamed(wished) if isinstance(server, str) else worlds.check(wished):
+        raise FilesError(problems)
+    if not isinstance(server, str) and not worlds.is_made(server):
+        request.tell(target.made(server, request.base))
     declared = Declared(server, wished.tenant_id)
     try:
         with _at("caller", "world.identity", wished, lambda p: declared.hint(p.rule, wished.caller or "") or p.hint):

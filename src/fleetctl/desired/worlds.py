@@ -11,11 +11,12 @@ from typing import Any
 
 from better_compute.domain.problems import INVALID_INPUT, Problem
 from better_compute.domain.words import slips
-from fleetctl.desired import shape
+from fleetctl.desired import foreign, shape
+from fleetctl.desired.faults import IGNORED
 from fleetctl.desired.found import Found
 from fleetctl.desired.model import Desired, Embedded, Place
 from fleetctl.desired.roots import Roots
-from fleetctl.files import Document, is_document
+from fleetctl.files import Document, FilesError, is_like_document, read_fleet
 
 RULE = "fleet.world"
 KEYS = frozenset({"instance", "tenants", "sites", "identities", "providerAccounts", "machines"})
@@ -51,12 +52,43 @@ def check(desired: Desired) -> list[Problem]:
     server, place = desired.server, desired.places.get("server")
     if place is None or not isinstance(server, Embedded) or not server.world:
         return []
-    if is_document(Path(server.world)):
+    if problems := misnamed(desired):
+        return problems
+    lost = _lost(server)
+    return [_nowhere(lost, place)] if lost and not is_made(lost) else []
+
+
+def is_made(server: Embedded) -> bool:
+    """Whether the database is there. A file of no bytes is none yet."""
+    return os.path.exists(server.database) and os.path.getsize(server.database) > 0
+
+
+def misnamed(desired: Desired) -> list[Problem]:
+    """The problem of a fleet document that `server.world` names: nobody would read it, whatever the control plane."""
+    server, place = desired.server, desired.places.get("server")
+    if place is not None and isinstance(server, Embedded) and server.world and _is_document(server.world):
         message, hint = f"{written(place)} is a fleet document, and would not be read", "name a world file"
         source = place.source("world")
         return [Problem(INVALID_INPUT, RULE, message, "server.world", hint, source=source)]
-    lost = _lost(server)
-    return [_nowhere(lost, place)] if lost and not os.path.exists(lost.database) else []
+    return []
+
+
+def _is_document(world: str) -> bool:
+    """Whether a file holds a document of a fleet. One that cannot be read as such is judged by its looks: it is no
+    sound world file either."""
+    if not os.path.isfile(world):
+        return False
+    try:
+        documents = read_fleet(Path(os.path.realpath(world)))
+    except FilesError:
+        return is_like_document(Path(world))
+    return any(_is_of_fleet(document.root) for document in documents)
+
+
+def _is_of_fleet(root: Mapping[str, Any]) -> bool:
+    """Whether a document is one of a fleet, also where its one field is misspelt."""
+    named = any(not name.startswith(IGNORED) for name in root)
+    return named and not is_world(root) and not foreign.is_foreign(root)
 
 
 def _lost(server: str | Embedded | None) -> Embedded | None:

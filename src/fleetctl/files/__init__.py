@@ -4,7 +4,7 @@ YAML and the file system are known here; what a fleet means is not. `read_fleet`
 of one file; both raise `FilesError` with every problem found. `beside` finds what one file alone leaves out.
 """
 
-from fleetctl.files.beside import beside, is_document
+from fleetctl.files.beside import beside, is_like_document
 from fleetctl.files.document import Document, FilesError, Lines, Map, Seq
 from fleetctl.files.fleet import read_fleet
 from fleetctl.files.reader import read_text
@@ -16,7 +16,7 @@ __all__ = [
     "Map",
     "Seq",
     "beside",
-    "is_document",
+    "is_like_document",
     "read_fleet",
     "read_text",
 ]

@@ -4,39 +4,59 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import Any
+
+from yaml.cyaml import CBaseLoader
+from yaml.error import YAMLError
+from yaml.events import (
+    CollectionEndEvent,
+    CollectionStartEvent,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    StreamEndEvent,
+)
 
 from fleetctl.files.document import Document
 from fleetctl.files.fleet import FIRST
 from fleetctl.files.unread import Unread
-from fleetctl.files.walk import EXPECTED, Found, is_wanted, read_bytes, shown_name
+from fleetctl.files.walk import EXPECTED, Found, is_wanted, read_bytes, read_head, shown_name
 
 _MOST = 1000
 """So many folders and files are looked at: the directory may be anybody's."""
-_PART = re.compile(rb"^(?:pools|offers)[ \t]*:", re.MULTILINE)
-_WHOLE = re.compile(rb"^apiVersion[ \t]*:", re.MULTILINE)
+_HEAD = 4096
+"""So many bytes of each of them."""
+_PART = re.compile(rb"(?:pools|offers)[\"']?[ \t]*:")
+_LIKE = re.compile(rb"^[ \t{]*[\"']?(?:pools|offers|apiVersion)[\"']?[ \t]*:", re.MULTILINE)
+_OF_ONE = ("apiVersion", "fleet", "tenantId", "caller", "keyPrefix", "server")
+"""What the documents of one fleet agree on."""
+_UNNAMED = "default"
+"""The fleet whose documents name none."""
 
 
 def beside(path: Path, documents: Iterable[Document]) -> str | None:
-    """The first other file, relative to the directory of `path`, with pools or offers and without an apiVersion: it
-    cannot stand alone, so it belongs to the fleet that the `documents` of `path` begin. None where there is none, and
-    where there is another fleet that it may belong to."""
+    """The first other file, relative to the directory of `path`, with pools or offers of the fleet that the `documents`
+    of `path` begin: it contradicts none of their root fields. None where there is none, and where there is another
+    fleet that it may belong to. Of each file no more than its beginning is read."""
     root = os.path.realpath(path.parent)
     if path.name not in FIRST and any(os.path.exists(os.path.join(root, head)) for head in FIRST):
         return None
-    unread = Unread(root, documents)
+    documents = [*documents]
+    unread, own = Unread(root, documents), _own(documents)
     for found in islice(_files(root), _MOST):
-        if found.file != path.name and found not in unread and _is_part(found):
+        if found.file != path.name and found not in unread and _is_part(found, own):
             return shown_name(found.file)
     return None
 
 
-def is_document(path: Path) -> bool:
-    """Whether a file looks like a fleet document: by what begins its lines, without being parsed."""
+def is_like_document(path: Path) -> bool:
+    """Whether a file that cannot be read looks like a fleet document, by what begins its lines."""
     data = read_bytes(Found("", os.path.realpath(path)))
-    return isinstance(data, bytes) and bool(_PART.search(data) or _WHOLE.search(data))
+    return isinstance(data, bytes) and bool(_LIKE.search(data))
 
 
 def _files(root: str) -> Iterator[Found]:
@@ -51,6 +71,37 @@ def _files(root: str) -> Iterator[Found]:
             yield Found(os.path.relpath(real, root).replace(os.sep, "/"), real)
 
 
-def _is_part(found: Found) -> bool:
-    data = read_bytes(found)
-    return isinstance(data, bytes) and bool(_PART.search(data)) and not _WHOLE.search(data)
+def _own(documents: Sequence[Document]) -> dict[str, str | None]:
+    """What the documents say of their fleet; None for what is more than text."""
+    said = {name: document.root[name] for document in documents for name in _OF_ONE if name in document.root}
+    return {"fleet": _UNNAMED, **{name: value if isinstance(value, str) else None for name, value in said.items()}}
+
+
+def _is_part(found: Found, own: Mapping[str, str | None]) -> bool:
+    data = read_head(found, _HEAD)
+    if not _PART.search(data):
+        return False  # the parser is asked only where it may find something
+    if len(data) == _HEAD:
+        data = data[: data.rfind(b"\n") + 1] or data
+    fields = _fields(data.decode("utf-8", "replace"))
+    said = {name: fields[name] for name in _OF_ONE if name in fields and name in own}
+    return not fields.keys().isdisjoint(("pools", "offers")) and all(own[name] == said[name] for name in said)
+
+
+def _fields(text: str) -> dict[str, str | None]:
+    """The root fields of the documents that a text begins, as far as it can be read; None for all but scalars."""
+    fields: dict[str, str | None] = {}
+    depth, inside, key = 0, False, None
+    with suppress(YAMLError):
+        get: Callable[[], Any] = CBaseLoader(text).get_event
+        while not isinstance(event := get(), StreamEndEvent):
+            if depth == 0 and isinstance(event, NodeEvent):
+                inside = isinstance(event, MappingStartEvent)
+            elif depth == 1 and inside and isinstance(event, NodeEvent):
+                value = event.value if isinstance(event, ScalarEvent) else None
+                if key is None:
+                    key = value or ""
+                else:
+                    fields[key], key = value, None
+            depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+    return fields

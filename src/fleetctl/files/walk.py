@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -150,3 +151,11 @@ def read_bytes(found: Found) -> bytes | Problem:
             return stream.read(MAX_BYTES + 1)
     except OSError as error:
         return file_problem(found.file, *_unreadable(error))
+
+
+def read_head(found: Found, most: int) -> bytes:
+    """The first bytes of a file, `most` of them; none where it cannot be read."""
+    with suppress(OSError), open(os.open(found.real, _OPEN), "rb") as stream:
+        if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            return stream.read(most)
+    return b""

@@ -18,6 +18,11 @@ class TestNewControlPlane:
         assert (first.err, second.err) == (MADE, "")
         assert json.loads(first.out)["kind"] == json.loads(second.out)["kind"]
 
+    def test_a_file_of_no_bytes_is_none_yet(self, fleet: Fleet) -> None:
+        (fleet.directory / ".fleet").mkdir()
+        (fleet.directory / ".fleet" / "plane.db").touch()
+        assert fleet.on("plan").err == MADE
+
     def test_it_is_told_also_where_the_run_fails_behind_it(self, fleet: Fleet) -> None:
         fleet.write(root=ROOT.replace("sa_fleet", "sa_nobody"))
         ran = fleet.on("plan")
@@ -67,10 +72,11 @@ class TestOneFile:
     SAID = "Only fleet.yaml is read, and more.yaml is of its fleet too: name the directory to read both\n"
 
     @pytest.mark.parametrize("command", ["plan", "drift"])
-    def test_what_the_directory_holds_besides_is_told(self, command: str, fleet: Fleet) -> None:
+    @pytest.mark.parametrize("head", ["", "apiVersion: fleet/v1\ntenantId: root\n"])
+    def test_what_the_directory_holds_besides_is_told(self, head: str, command: str, fleet: Fleet) -> None:
         """Without the other file the plan would withdraw what that offers."""
         fleet.make()
-        (fleet.directory / "more.yaml").write_text(self.MORE)
+        (fleet.directory / "more.yaml").write_text(head + self.MORE)
         ran = fleet(command, str(fleet.directory / "fleet.yaml"), "--format", "json")
         assert (ran.err, json.loads(ran.out)["kind"]) == (self.SAID, command)
         assert fleet.on(command).err == ""

@@ -50,3 +50,14 @@ def test_what_the_database_has_under_another_rule_is_not_brought_in_again(fleet:
     fleet.write(root=ROOT.replace("tenantId: root", "tenantId: globex"))
     ran = fleet.on("plan")
     assert (ran.code, "may not read" in ran.err, "has it" in ran.err) == (1, True, False)
+
+
+@pytest.mark.parametrize("flags", [(), ("--server", "http://127.0.0.1:9")])
+def test_offers_in_the_place_of_the_world_are_not_withdrawn(flags: tuple[str, ...], fleet: Fleet) -> None:
+    """The file would be left out of the fleet, on whatever control plane."""
+    fleet.make()
+    (fleet.directory / "world.yaml").unlink()
+    (fleet.directory / "offers.yaml").write_text('{"offers": [{"pool": "fra1-a"}]}')
+    fleet.write(root=ROOT.replace("world.yaml", "offers.yaml"))
+    ran = fleet.on("plan", *flags)
+    assert (ran.code, "offers.yaml is a fleet document, and would not be read" in ran.err) == (1, True)

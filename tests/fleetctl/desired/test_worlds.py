@@ -46,7 +46,7 @@ def test_a_slip_in_the_worlds_name_is_one_finding_with_the_name_that_was_meant(t
     """With a database too: the world file would be read as a fleet document."""
     fleet(tmp_path, "./wrld.yaml", world=WORLD)
     if database:
-        (tmp_path / "plane.db").touch()
+        (tmp_path / "plane.db").write_bytes(b"SQLite")
     expected = ("fleet.yaml:4:37", "server.world", "no such file: ./wrld.yaml", 'did you mean "world.yaml"?')
     assert found(tmp_path) == [expected]
 
@@ -104,19 +104,51 @@ def test_the_name_that_was_meant_keeps_the_folder_that_was_written(tmp_path: Pat
 
 def test_a_database_that_is_there_needs_no_world_file(tmp_path: Path) -> None:
     fleet(tmp_path, "world.yaml")
-    (tmp_path / "plane.db").touch()
+    (tmp_path / "plane.db").write_bytes(b"SQLite")
     assert found(tmp_path) == []
 
 
-@pytest.mark.parametrize("text", ["offers: []\n", "pools: []\n", HEAD])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "offers: []\n",
+        "pools: []\n",
+        HEAD,
+        '{"offers": [{"pool": "fra1-a"}]}',
+        "{offers: []}\n",
+        "'offers': []\n",
+        "  offers: []\n  x-a: 1\n",
+        "? offers\n: []\n",
+        '"\\u006fffers": []\n',
+        "ofers: []\n",
+        "defaults: {}\n",
+        "tenants: []\noffers: []\n",
+        "tenants: []\n---\noffers: []\n",
+        "offers: [!a]\n",
+        '{"offers": [!a]}\n',
+    ],
+)
 @pytest.mark.parametrize("database", [False, True])
 def test_a_fleet_document_is_no_world_file(tmp_path: Path, text: str, database: bool) -> None:
     """Its pools and offers would leave the fleet without a word."""
     fleet(tmp_path, "more.yaml", more=text)
     if database:
-        (tmp_path / "plane.db").touch()
+        (tmp_path / "plane.db").write_bytes(b"SQLite")
     message = "more.yaml is a fleet document, and would not be read"
     assert found(tmp_path) == [("fleet.yaml:4:37", "server.world", message, "name a world file")]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x-offers: []\n", "machines: []\n# offers: []\n", "- offers: []\n", "replicas: 1\n"]
+)
+def test_what_holds_no_field_of_a_fleet_is_no_fleet_document(tmp_path: Path, text: str) -> None:
+    fleet(tmp_path, "more.yaml", more=text)
+    assert found(tmp_path) == []
+
+
+def test_a_database_of_no_bytes_is_none_yet(tmp_path: Path) -> None:
+    (tmp_path / "plane.db").touch()
+    assert [message for _, _, message, _ in found(fleet(tmp_path, "world.yaml"))] == ["no such file: world.yaml"]
 
 
 def test_a_file_is_not_its_own_world(tmp_path: Path) -> None:

@@ -38,9 +38,56 @@ def test_what_the_directory_would_not_bring_along_is_none(tmp_path: Path, name: 
     assert left_out(tmp_path, {name: PART}, root=root) is None
 
 
-@pytest.mark.parametrize("text", [ROOT + PART, "tenants: []\n", "x-pools: []\n", "a:\n  pools: []\n", ""])
-def test_a_whole_fleet_and_what_is_no_fleet_are_none(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["tenants: []\n", "x-pools: []\n", "a:\n  pools: []\n", "- pools: []\n", "", "pools"])
+def test_what_is_no_fleet_is_none(tmp_path: Path, text: str) -> None:
     assert left_out(tmp_path, {"other.yaml": text}) is None
+
+
+WHOLE = f"{ROOT}tenantId: root\nfleet: a\nserver: https://a.example.com\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WHOLE + PART,
+        "tenantId: root\n" + PART,
+        "fleet: 'a'  # ours\n" + PART,
+        "caller: sa_fleet\n" + PART,
+        '{"tenantId": "root", "offers": [{"pool": "a"}]}',
+        "  pools: [{idempotencyKey: a}]\n  fleet: a\n",
+        PART + "---\ntenantId: root\n",
+    ],
+)
+def test_root_fields_that_agree_are_of_this_fleet(tmp_path: Path, text: str) -> None:
+    assert left_out(tmp_path, {"other.yaml": text}, root=WHOLE) == "other.yaml"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("tenantId: root", "tenantId: acme"),
+        ("fleet: a", "fleet: b"),
+        ("fleet/v1", "fleet/v2"),
+        ("a.example", "b.example"),
+        ("https://a.example.com", "{embedded: a.db}"),
+    ],
+)
+def test_root_fields_that_disagree_are_of_another_fleet(tmp_path: Path, change: tuple[str, str]) -> None:
+    assert left_out(tmp_path, {"other.yaml": WHOLE.replace(*change) + PART}, root=WHOLE) is None
+
+
+def test_a_fleet_without_a_name_has_one(tmp_path: Path) -> None:
+    assert left_out(tmp_path, {"other.yaml": "fleet: b\n" + PART}) is None
+    assert left_out(tmp_path, {"other.yaml": "fleet: default\n" + PART}) == "other.yaml"
+
+
+def test_of_a_large_file_the_beginning_tells(tmp_path: Path) -> None:
+    """Whatever its size: the rest is not read."""
+    assert left_out(tmp_path, {"other.yaml": "tenantId: acme\n" + PART * 4000}, root=WHOLE) is None
+    assert left_out(tmp_path, {"other.yaml": PART * 4000}) == "other.yaml"
+    with (tmp_path / "other.yaml").open("ab") as stream:
+        stream.truncate(10 << 30)
+    assert beside(tmp_path / "fleet.yaml", read_fleet(tmp_path / "fleet.yaml")) == "other.yaml"
 
 
 def test_a_part_of_another_fleet_is_none(tmp_path: Path) -> None:
