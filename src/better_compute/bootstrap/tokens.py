@@ -38,6 +38,8 @@ def first_token(plane: ControlPlane, file: Path) -> bool:
     token is in another file."""
 
     def work(tx: Tx) -> None:
+        # Of those who find no token at the same time one makes it. Without an identity to lock, one alone can add it.
+        tx.locked_identity(ADMIN)
         if tx.credentials(ADMIN, 1, None):
             message = f"{ADMIN} has a token already, and {file} holds none that counts"
             raise ComputeError(Problem(CONFLICT, "bootstrap.token", message, hint=_another(ADMIN)))

@@ -51,6 +51,10 @@ class DirectoryTx(Rows):
     def identity(self, identity_id: str) -> Identity | None:
         return self._get(_IDENTITIES, "id", identity_id)
 
+    def locked_identity(self, identity_id: str) -> Identity | None:
+        row = self._first(self._lock(_IDENTITIES.by["id"]), value=identity_id)
+        return None if row is None else _IDENTITIES.of(row)
+
     def identities(self, tenant_id: str | None, limit: int, after: str | None) -> list[Identity]:
         return self._page(_IDENTITIES, limit, after, None if tenant_id is None else "tenant_id", tenant_id)
 

@@ -4,7 +4,10 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from better_compute.bootstrap.plane import ControlPlane, opened
 from better_compute.bootstrap.tokens import ADMIN, first_token, new_token, token_in_file
 from better_compute.domain.problems import ComputeError, Problem
 from better_compute.iam import Tokens
-from better_compute.service.ports import Credential, Tx
+from better_compute.service.ports import Credential, Identity, Tx
 
 Write = Callable[..., Path]
 
@@ -173,6 +176,37 @@ def test_of_processes_that_bootstrap_one_new_database_at_once_each_file_left_cou
     with opened(database, SYSTEM, create=False) as plane:
         assert who(plane, left.read_text().strip()) == (ADMIN, "root")
         assert credentials(plane) == 1
+
+
+def test_of_those_who_bootstrap_at_once_a_world_with_its_own_root_admin_one_makes_the_token(
+    database_url: str, write: Write, tmp_path: Path
+) -> None:
+    world = write(base=f"identities: [{{id: {ADMIN}, tenantId: root, kind: user}}]\n")
+    count, rounds = 4, 10
+    start = threading.Barrier(count, timeout=20)
+
+    def race(plane: ControlPlane, file: Path) -> bool:
+        start.wait()
+        try:
+            return first_token(plane, file)
+        except ComputeError as error:
+            if error.code != "CONFLICT":
+                raise
+            return False
+
+    def revoke(tx: Tx) -> None:
+        for credential in tx.credentials(ADMIN, 10, None):
+            tx.put_credential(replace(credential, identity_id="sa_past"))
+
+    with ExitStack() as stack, ThreadPoolExecutor(count) as threads:
+        planes = [stack.enter_context(opened(database_url, SYSTEM, world)) for _ in range(count)]
+        past = Identity(id="sa_past", tenant_id="root", kind="user", created_at=0)
+        planes[0].store.transact(lambda tx: tx.add_identity(past))
+        for number in range(rounds):
+            files = [tmp_path / f"{number}.{n}.token" for n in range(count)]
+            assert list(threads.map(race, planes, files)).count(True) == 1
+            assert [file.exists() for file in files].count(True) == credentials(planes[0]) == 1
+            planes[0].store.transact(revoke)
 
 
 def test_a_pipe_is_no_place_for_a_token_and_nobody_waits_for_it(plane: ControlPlane, file: Path) -> None:
