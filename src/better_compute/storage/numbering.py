@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection, bindparam, func, select
 from sqlalchemy.dialects.postgresql import insert
 
@@ -9,8 +11,9 @@ from better_compute.storage import tables as t
 from better_compute.storage.chain import START, link
 from better_compute.storage.events import EVENTS, HEAD, E, event_of
 
-_BATCH = 500
-"""So many events, each with up to two policies, are in memory at once."""
+BATCH = 500
+"""So many events, each with up to two policies, are in memory at once, and numbered in one transaction: others wait
+for its lock."""
 
 _WAITING = E.tenant_id == bindparam("tenant_id"), E.sequence.is_(None)
 _ANY = select(E.id).where(*_WAITING).limit(1)
@@ -20,7 +23,9 @@ _ANY = select(E.id).where(*_WAITING).limit(1)
 # before it, and those that have a number already are the first.
 _placed = func.max(E.time).over(partition_by=E.pool_id, order_by=E.revision)
 _ORDER = select(E.id).where(*_WAITING).order_by(_placed, E.pool_id, E.revision, E.id)
-_BY_ID = EVENTS.columns.where(E.id.in_(bindparam("ids", expanding=True)))
+_OF_BATCH = E.id.in_(bindparam("ids", expanding=True)), E.sequence.is_(None)
+_ANY_OF_BATCH = select(E.id).where(*_OF_BATCH).limit(1)
+_BATCH = EVENTS.columns.where(*_OF_BATCH)
 _SET = (
     t.events.update()
     .where(E.id == bindparam("event_id"))
@@ -34,26 +39,33 @@ _MOVE_HEAD = (
 )
 
 
-def any_waiting(connection: Connection, tenant_id: str) -> bool:
-    """Whether an event of the tenant has no number. One look at an index, and no lock."""
-    return connection.execute(_ANY, {"tenant_id": tenant_id}).first() is not None
+def waiting(connection: Connection, tenant_id: str) -> Sequence[str]:
+    """The tenant's events that have no number, in the order in which they get theirs. When there are none it costs one
+    look at an index; there is no lock."""
+    given = {"tenant_id": tenant_id}
+    if connection.execute(_ANY, given).first() is None:
+        return []
+    return connection.scalars(_ORDER, given).all()
 
 
-def number(connection: Connection, tenant_id: str) -> None:
-    """Give sequence and hash to the tenant's events that have none. The row of the chain's head is locked until the
-    transaction ends: numbers are given by one at a time, and never twice."""
+def number(connection: Connection, tenant_id: str, batch: Sequence[str]) -> None:
+    """Give sequence and hash to those events of a batch that have none by now. The row of the chain's head is locked
+    until the transaction ends: numbers are given by one at a time, and never twice.
+
+    Batches are parts of `waiting`, from its start, each in a transaction of its own: before an event gets its number
+    those of its pool that it follows have theirs, whoever numbers beside this one and from whichever state.
+    """
+    if connection.execute(_ANY_OF_BATCH, {"ids": batch}).first() is None:
+        return
     connection.execute(_FIRST_HEAD, {"tenant_id": tenant_id, "sequence": 0, "hash": START})
     sequence, previous = connection.execute(HEAD.with_for_update(), {"tenant_id": tenant_id}).one()
-    ids = connection.scalars(_ORDER, {"tenant_id": tenant_id}).all()
-    for start in range(0, len(ids), _BATCH):
-        batch = ids[start : start + _BATCH]
-        by_id = {row.id: event_of(row) for row in connection.execute(_BY_ID, {"ids": batch})}
-        numbered = []
-        for event_id in batch:
+    by_id = {row.id: event_of(row) for row in connection.execute(_BATCH, {"ids": batch})}
+    numbered = []
+    for event_id in batch:
+        if event_id in by_id:
             sequence += 1
-            event = link(by_id[event_id], sequence, previous)
-            previous = event.hash
+            previous = link(by_id[event_id], sequence, previous).hash
             numbered.append({"event_id": event_id, "new_sequence": sequence, "new_hash": previous})
+    if numbered:
         connection.execute(_SET, numbered)
-    if ids:
         connection.execute(_MOVE_HEAD, {"of_tenant": tenant_id, "new_sequence": sequence, "new_hash": previous})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from sqlalchemy import select
@@ -55,8 +56,10 @@ class SqlStore:
             return
         from better_compute.storage import numbering  # not at the top: it knows PostgreSQL's dialect alone
 
-        if self._database.read(lambda connection: numbering.any_waiting(connection, tenant_id)):
-            self._database.write(lambda connection: numbering.number(connection, tenant_id))
+        ids = self._database.read(lambda connection: numbering.waiting(connection, tenant_id))
+        for start in range(0, len(ids), numbering.BATCH):
+            batch = ids[start : start + numbering.BATCH]
+            self._database.write(partial(numbering.number, tenant_id=tenant_id, batch=batch))
 
     def close(self) -> None:
         self._database.close()

@@ -6,6 +6,7 @@ import random
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, text
@@ -63,12 +64,51 @@ def test_a_machine_that_joins_is_a_change_of_its_pool(server: SqlStore) -> None:
 
 
 def test_more_events_than_one_batch_make_one_chain(server: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbering, "_BATCH", 3)
+    monkeypatch.setattr(numbering, "BATCH", 3)
     carry_out(server, create())
     for limit in range(1, 10):
         carry_out(server, offer(quota={"gpu": limit}))
     found = events(server)
     assert len(found) == 10
+    assert is_chain(found)
+
+
+def test_each_batch_is_a_transaction_of_its_own(server: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numbering, "BATCH", 3)
+    for n in range(10):
+        carry_out(server, create(pool_id=f"pool_{n}"))
+    seen: list[int] = []
+
+    def look(*_: object) -> None:
+        seen.append(server.view(lambda tx: tx.last_sequence("root")))
+
+    hooks.listen(server._database._writers, "commit", look)
+    server.number_events("root")
+    assert seen == [0, 3, 6, 9], "before each commit others see what the ones before wrote"
+
+
+def test_those_who_number_from_different_states_keep_each_pools_order(
+    server: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One stands still between its batches while another, who sees later events, numbers all."""
+    monkeypatch.setattr(numbering, "BATCH", 2)
+    carry_out(server, create(), time=NOW + 50)
+    for limit in range(1, 4):
+        carry_out(server, offer(quota={"gpu": limit}), time=NOW + 50 - limit)
+    number, between = numbering.number, iter([False, True])
+
+    def standing_still(connection: Connection, **given: Any) -> None:
+        if next(between, False):
+            carry_out(server, create(pool_id="pool_2"), time=NOW)
+            carry_out(server, offer(quota={"gpu": 4}), time=NOW + 1)
+            server.number_events("root")
+        number(connection, **given)
+
+    monkeypatch.setattr(numbering, "number", standing_still)
+    server.number_events("root")
+    found = events(server)
+    assert limits_by_pool(found) == {"pool_1": [1, 2, 3, 4]}
+    assert len(found) == 6
     assert is_chain(found)
 
 
@@ -176,7 +216,7 @@ def test_a_numbering_that_is_cut_off_is_as_if_it_had_not_begun(server: SqlStore)
     carry_out(server, create())
 
     def work(connection: Connection) -> None:
-        numbering.number(connection, "root")
+        numbering.number(connection, "root", numbering.waiting(connection, "root"))
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
