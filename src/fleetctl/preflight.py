@@ -22,6 +22,7 @@ from better_compute.domain.problems import (
 from better_compute.domain.state import PoolState
 from fleetctl.desired import Place
 from fleetctl.desired.locate import locate
+from fleetctl.desired.nearest import Nearest
 from fleetctl.live import Live, tenant_ids
 from fleetctl.plan import Operation, Plan
 
@@ -128,6 +129,7 @@ class _Names:
     client: Client | None
     declared: Callable[[str, str], str]
     tenants: frozenset[str] | None = None
+    nearest: Nearest = field(default_factory=Nearest)
     hints: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def hinted(self, problem: Problem, operation: Operation) -> Problem:
@@ -152,7 +154,7 @@ class _Names:
 
     def _hint(self, rule: str, name: str) -> str:
         known = self._known(rule)
-        return ("" if name in known else self.declared(rule, name)) or did_you_mean(name, known)
+        return ("" if name in known else self.declared(rule, name)) or self.nearest.hint(name, known)
 
     def _known(self, rule: str) -> Collection[str]:
         if rule == "pool.site":

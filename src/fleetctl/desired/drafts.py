@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from better_compute.domain.ids import derive, is_key
-from better_compute.domain.problems import INVALID_STATE, did_you_mean
+from better_compute.domain.problems import INVALID_STATE
 from fleetctl.desired import shape
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import OffersAre, Place
+from fleetctl.desired.nearest import Nearest
 from fleetctl.desired.roots import Roots
 from fleetctl.desired.says import meant
 from fleetctl.desired.shape import REQUIRED, UNMANAGED, Pool, meaning
@@ -40,6 +41,12 @@ class Draft:
     def archived(self) -> bool:
         return self.fields.get("archived") is True
 
+    def nameless(self, roots: Roots) -> bool:
+        """Whether the key or the id of the entry is faulty, so that offers which name none may be meant for it."""
+        if "id" in self.fields:
+            return not self.adopted or ("idempotencyKey" in self.fields and self.key is None)
+        return self.key is None or not self.key.startswith(roots.get("keyPrefix", ""))
+
     @property
     def offers_are(self) -> OffersAre:
         if self.fields.get("offers") == UNMANAGED:
@@ -57,9 +64,19 @@ def gather(parts: Sequence[Part], roots: Roots, caller: str | None, found: Found
     for draft in drafts:
         for place, offer in _maps(draft.place.at("offers"), draft.fields.get("offers")):
             _offer(draft, place, offer, roots, found)
+    strays: list[tuple[str, Place]] = []
     for place, offer in _items(parts, "offers"):
-        _offer(_listed(place, offer, names, found), place, offer, roots, found)
+        _offer(_listed(place, offer, names, strays, found), place, offer, roots, found)
+    nameless = sum(draft.nameless(roots) for draft in drafts) + sum(_not_maps(part.document.root) for part in parts)
+    told = "pools" in roots.broken or not (drafts or roots.get("allowEmpty") is True)  # that there is no pool
+    if not told and len({name for name, _ in strays}) > nameless:
+        _judge_strays(strays, names, found)
     return drafts
+
+
+def _not_maps(root: Mapping[str, Any]) -> int:
+    pools = root.get("pools")
+    return sum(not isinstance(item, dict) for item in pools) if isinstance(pools, list) else 0
 
 
 def _items(parts: Sequence[Part], name: str) -> Iterator[tuple[Place, Mapping[str, Any]]]:
@@ -91,7 +108,7 @@ def _id(item: Mapping[str, Any], name: str) -> str | None:
 def _check_entry(draft: Draft, roots: Roots, found: Found) -> None:
     """What an entry must hold, its defaults counted in."""
     place, fields, prefix = draft.place, draft.fields, roots.get("keyPrefix")
-    if "idempotencyKey" not in fields and "id" not in fields:
+    if "idempotencyKey" not in fields and "id" not in fields and not found.explained(place, "idempotencyKey"):
         message = "a pool needs an idempotencyKey, or the id of a pool to adopt"
         found.add("fleet.required", message, place, "idempotencyKey")
     if prefix and draft.key and "id" not in fields and not draft.key.startswith(prefix):
@@ -100,7 +117,8 @@ def _check_entry(draft: Draft, roots: Roots, found: Found) -> None:
         found.add("fleet.keyPrefix", message, place, "idempotencyKey", hint=hint)
     if fields.get("archived", False) is False and "defaults" not in roots.faulty:
         for name in REQUIRED:
-            if name not in fields and name not in roots.defaults("pool"):
+            said = name in fields or name in roots.defaults("pool")
+            if not said and not found.explained(place, name):
                 found.add("fleet.required", f"it is missing: {meaning(Pool, name)}", place, name)
 
 
@@ -118,13 +136,23 @@ def _claim(draft: Draft, names: dict[str, Draft], found: Found) -> None:
             return
 
 
-def _listed(place: Place, offer: Mapping[str, Any], names: Mapping[str, Draft], found: Found) -> Draft | None:
-    """The entry that a list's offer is for."""
+def _judge_strays(strays: Sequence[tuple[str, Place]], names: Mapping[str, Draft], found: Found) -> None:
+    """Offers of a list whose pool has no entry."""
+    nearest = Nearest()
+    for name, place in strays:
+        hint = nearest.hint(name, names) if len(found.problems) < _MANY else ""
+        message = "no entry of this fleet has this key or id"
+        found.add("fleet.pool", message, place, "pool", hint=hint or "write the key of an entry")
+
+
+def _listed(
+    place: Place, offer: Mapping[str, Any], names: Mapping[str, Draft], strays: list[tuple[str, Place]], found: Found
+) -> Draft | None:
+    """The entry that a list's offer is for; one that is for none is a stray."""
     name = _id(offer, "pool")
     draft = names.get(name) if name else None
     if name and draft is None:
-        hint = (did_you_mean(name, names) if len(found.problems) < _MANY else "") or "write the key of an entry"
-        found.add("fleet.pool", "no entry of this fleet has this key or id", place, "pool", hint=hint)
+        strays.append((name, place))
     if draft is None:
         return None
     written = draft.fields.get("offers")

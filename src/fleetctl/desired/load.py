@@ -67,6 +67,8 @@ def assemble(documents: Sequence[Document], directory: Path, *, caller: str | No
 
 def _check_empty(parts: Sequence[Part], found: Found) -> None:
     """A fleet without pools is more often a lost file than a wish (K045)."""
+    if any(found.explained(Place(part.document), "pools") for part in parts):
+        return
     written = next((p.document for p in parts if "pools" in p.document.root), parts[0].document)
     hint = "write pools, or allowEmpty: true if none is meant"
     found.add("fleet.empty", "the fleet has no pool", Place(written), "pools", hint=hint)

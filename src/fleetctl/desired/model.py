@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from better_compute.domain.commands import CreatePool
-from better_compute.domain.problems import Source, did_you_mean
+from better_compute.domain.problems import Source
 from better_compute.domain.state import Terms
+from fleetctl.desired.nearest import Nearest
 from fleetctl.files import Document
 
 OffersAre = Literal["stated", "unstated", "unmanaged"]
@@ -27,12 +28,16 @@ class Place:
         """The place of a value below this one; the nearest parent that is written when it is not."""
         return self.document.source((*self.path, *more))
 
-    def holds(self, name: str) -> bool:
-        """Whether a field stands in the map at this place."""
+    def value(self) -> Any:
+        """What stands here."""
         value: Any = self.document.root
         for step in self.path:
             value = value[step]
-        return name in value
+        return value
+
+    def holds(self, name: str) -> bool:
+        """Whether a field stands in the map at this place."""
+        return name in self.value()
 
     def at(self, *more: str | int) -> Place:
         """The place of a value below this one."""
@@ -90,7 +95,7 @@ class Desired:
             said = f"{key} does not begin with {prefix}: no entry with this key makes a pool"
         else:
             said = f"no entry of this fleet has the key {key}"
-        near = did_you_mean(key, entries)
+        near = Nearest().hint(key, entries)
         return f"{said}; {near}" if near else said
 
     @property

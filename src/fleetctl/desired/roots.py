@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from better_compute.domain.values import same_value
+from fleetctl.desired.faults import Step
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import Embedded, Place
 from fleetctl.desired.shape import API_VERSION, Root, names
@@ -22,11 +24,12 @@ REQUIRED = {
 @dataclass(frozen=True, slots=True)
 class Roots:
     """Values by name, as they are written, each with the first place that says it; `faulty` are names that a document
-    says wrongly."""
+    says wrongly, `broken` those of them that are wrong as a whole; both hold what a field that nobody knows may be."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     places: Mapping[str, Place] = field(default_factory=dict)
-    faulty: frozenset[str] = frozenset()
+    faulty: frozenset[Step] = frozenset()
+    broken: frozenset[Step] = frozenset()
 
     def get(self, name: str, otherwise: Any = None) -> Any:
         return self.values.get(name, otherwise)
@@ -60,11 +63,18 @@ def gather(parts: Sequence[Part], found: Found) -> Roots:
                 values[name], places[name] = value, place
             elif not same_value(values[name], value):
                 found.twice("fleet.agree", f"two documents disagree on {name}", place, places[name])
-    faulty = frozenset(name for name in FIELDS if not all(part.sound(name) for part in parts))
+    lost = _united(part.lost for part in parts) - _united(part.document.root.keys() for part in parts)
+    faulty = _united(part.faulty for part in parts) | lost
     for name, hint in REQUIRED.items():
-        if name not in values and name not in faulty:
+        if name in values or any(not part.sound(name) for part in parts):
+            continue
+        if not any(found.explained(Place(part.document), name) for part in parts):
             found.add("fleet.required", f"no document of the fleet says {name}", _head(parts), name, hint=hint)
-    return Roots(values, places, faulty)
+    return Roots(values, places, faulty, _united(part.broken for part in parts) | lost)
+
+
+def _united(names: Iterable[AbstractSet[Step]]) -> frozenset[Step]:
+    return frozenset[Step]().union(*names)
 
 
 def _head(parts: Sequence[Part]) -> Place:

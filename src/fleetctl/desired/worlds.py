@@ -32,7 +32,7 @@ def is_world(root: Mapping[str, Any]) -> bool:
 
 def judge(strays: Sequence[Document], roots: Roots, directory: Path, found: Found) -> None:
     """Documents of world files among those of the fleet. Where the file that `server.world` names is not there, the
-    nearest of them is meant: then the name is wrong, and not the file."""
+    nearest of them is meant: then the name is wrong, and not the file. Where `server` is faulty, it may name any."""
     files = {stray.file: stray for stray in reversed(strays)}
     place, server = roots.places.get("server"), roots.server(directory)
     if files and place is not None and (lost := _lost(server)):
@@ -41,7 +41,7 @@ def judge(strays: Sequence[Document], roots: Roots, directory: Path, found: Foun
         near = _nearest(written(place), known) or (next(iter(known)) if len(known) == 1 else "")
         found.problems.append(_nowhere(lost, place, near))
         files.pop(known.get(near, ""), None)
-    for stray in files.values():
+    for stray in files.values() if "server" not in roots.faulty else ():
         hint = "name it there, or move it out of the fleet"
         found.add(RULE, "this is a world file, and server.world does not name it", Place(stray), hint=hint)
 

@@ -1,0 +1,31 @@
+"""The name that was meant, among all keys of a fleet or all names of a control plane, in a time that stays small."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from better_compute.domain.problems import did_you_mean
+from better_compute.domain.words import slips
+
+_FEW = 200
+"""So many names are looked at for likeness as well. That takes many times as long as a look for slips."""
+_LETTERS = 3_000_000
+"""So many may be compared in one run: a mistake that stands in every entry is not worth one look at every other."""
+
+
+@dataclass(slots=True)
+class Nearest:
+    """The hints of one run; when many names were looked at for them, there are no more."""
+
+    left: int = _LETTERS
+
+    def hint(self, name: str, known: Collection[str]) -> str:
+        """`did you mean "x"?` for the name that `name` may be a slip of, or among few for one that is like it; else an
+        empty text."""
+        if self.left <= 0:
+            return ""
+        self.left -= len(known) * len(name)
+        if slip := min(slips(name, known), default=None):
+            return f'did you mean "{slip[1]}"?'
+        return did_you_mean(name, known) if len(known) <= _FEW else ""
