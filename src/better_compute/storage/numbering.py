@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, bindparam, func, select
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import Connection, String, any_, bindparam, func, select
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 
 from better_compute.storage import tables as t
 from better_compute.storage.chain import START, link
@@ -23,7 +23,8 @@ _ANY = select(E.id).where(*_WAITING).limit(1)
 # before it, and those that have a number already are the first.
 _placed = func.max(E.time).over(partition_by=E.pool_id, order_by=E.revision)
 _ORDER = select(E.id).where(*_WAITING).order_by(_placed, E.pool_id, E.revision, E.id)
-_OF_BATCH = E.id.in_(bindparam("ids", expanding=True)), E.sequence.is_(None)
+# One parameter, where IN would write a statement anew for each batch.
+_OF_BATCH = E.id == any_(bindparam("ids", type_=ARRAY(String))), E.sequence.is_(None)
 _ANY_OF_BATCH = select(E.id).where(*_OF_BATCH).limit(1)
 _BATCH = EVENTS.columns.where(*_OF_BATCH)
 _SET = (
