@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from better_compute.domain.commands import CreatePool, OfferPool, SetQuota
+from better_compute.domain.commands import Command, CreatePool, OfferPool, SetQuota
 from better_compute.domain.decide import decide
 from better_compute.domain.facts import Facts
 from better_compute.domain.problems import (
@@ -51,7 +51,7 @@ def check(
     judged = fold(plan.operations, live, plan.scope.caller)
     open_questions = any(p.severity == "unchecked" for problems in judged for p in problems)
     if open_questions and client is not None:
-        verdicts = client.preflight.check([o.command for o in plan.operations], plan.scope.caller)
+        verdicts = client.preflight.check([_housed(o.command, live) for o in plan.operations], plan.scope.caller)
         answers = [_heard(verdict) for verdict in verdicts]
         if plan.scope.caller != live.reader_id and all(any(p.code == ACCESS_DENIED for p in each) for each in answers):
             return [_powerless(plan, live, caller)]
@@ -64,7 +64,8 @@ def check(
 
 
 def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[Problem]]:
-    """Run the operations one after the other on a model of the live state: the problems of each."""
+    """Run the operations one after the other on a model of the live state: the problems of each. A pool whose site is
+    not there is refused, and made elsewhere for the sake of what follows."""
     facts = Facts(actor_id=caller, now=live.instance.now, sites=live.sites, tenants=None, accounts=None, attestors=None)
     models: dict[str, PoolState] = {}
     judged: list[list[Problem]] = []
@@ -73,13 +74,27 @@ def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[
         if model is None:
             known = live.pools.get(operation.pool_id)
             model = models[operation.pool_id] = known.copy() if known else PoolState()
-        decision = decide(model, operation.command, facts)
-        if isinstance(decision, Refused):
-            judged.append(list(decision.problems))
-        else:
+        command, housed = operation.command, _housed(operation.command, live)
+        decision = decide(model, housed, facts)
+        problems = list(decision.problems if isinstance(decision, Refused) else decision.warnings)
+        if housed is not command and isinstance(refusal := decide(model, command, facts), Refused):
+            problems = [p for p in problems if p not in refusal.problems] + list(refusal.problems)
+        if not isinstance(decision, Refused):
             model.apply(decision.delta)
-            judged.append(list(decision.warnings))
+        judged.append(problems)
     return judged
+
+
+def _housed(command: Command, live: Live) -> Command:
+    """The command, of a pool that is to be made at a site that the tenant has not, at one that it has: nothing but
+    the rule pool.site asks for the site. The server cannot tell what follows from a creation that it refuses."""
+    if not isinstance(command, CreatePool):
+        return command
+    site = live.sites.get(command.site_id)
+    if site is not None and site.tenant_id == command.tenant_id:
+        return command
+    own = min((site.id for site in live.sites.values() if site.tenant_id == command.tenant_id), default=None)
+    return command if own is None else replace(command, site_id=own)
 
 
 def _powerless(plan: Plan, live: Live, caller: Place | None) -> Problem:

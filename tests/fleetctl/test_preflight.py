@@ -148,6 +148,27 @@ def test_the_pool_of_a_refused_creation_is_not_missed_once_more(home: Home) -> N
     ]
 
 
+def test_a_site_that_is_not_there_hides_no_other_mistake_of_its_pool(home: Home) -> None:
+    provider = entry("b", [], **{"class": "provider"}, agent="none", siteId="site_fr1", providerAccountId="pa_nobody")
+    home.wish(entry("a", {"acmee": 8, "globex": 8}, siteId="site_fr1", policy={"singleTenant": True}), provider)
+    problems, asked = check(home)
+    assert sorted(told(problems)) == [
+        ("error", "offer.single", "pools[a].offers[globex].toTenantId"),
+        ("error", "offer.tenant", "pools[a].offers[acmee].toTenantId"),
+        ("error", "pool.provider", "pools[b].providerAccountId"),
+        ("error", "pool.site", "pools[a].siteId"),
+        ("error", "pool.site", "pools[b].siteId"),
+    ]
+    assert {p.hint for p in problems if p.rule == "pool.site"} == {'did you mean "site_fra1"?'}
+    assert asked["preflight/check"] == 1
+
+
+def test_without_a_site_of_its_own_a_tenant_is_told_of_the_site_alone(home: Home) -> None:
+    home.sql("UPDATE sites SET tenant_id = 'globex' WHERE id = 'site_acme'")
+    home.wish(entry("a", {"globx": 8}, siteId="site_fra1"), tenantId="acme", caller="sa_acme")
+    assert [f["rule"] for f in home.plan(code=3).report["findings"]] == ["pool.site"]
+
+
 def test_a_pool_of_somebody_else_is_missed() -> None:
     """An echo is dropped for pools of this plan alone."""
     plane = ControlPlane()
