@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from better_compute.bootstrap.place import is_there
 from better_compute.bootstrap.runtime import SYSTEM, Runtime
 
 if TYPE_CHECKING:
     from better_compute.client import Client
     from better_compute.http import Http
 
-__all__ = ["SYSTEM", "Connection", "Embedded", "Runtime", "connect"]
+__all__ = ["SYSTEM", "Connection", "Embedded", "Runtime", "connect", "is_there"]
 
 
 @dataclass(frozen=True, slots=True)

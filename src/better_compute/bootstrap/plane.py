@@ -11,6 +11,7 @@ from shlex import quote
 
 from better_compute.api.handle import handler
 from better_compute.bootstrap.machines import join_all, join_created
+from better_compute.bootstrap.place import is_there, url_of
 from better_compute.bootstrap.runtime import Runtime
 from better_compute.domain.ids import KEY_SAYS, is_key
 from better_compute.domain.policy.urls import mask_database
@@ -20,7 +21,6 @@ from better_compute.service.actions import ROOT
 from better_compute.service.core import Service
 from better_compute.service.ports import Store, Tenant, Tx
 from better_compute.storage import open_store
-from better_compute.storage.engines import SQLITE
 from better_compute.wire.message import Handle
 
 
@@ -86,11 +86,10 @@ def open_plane(database: str, runtime: Runtime, world: Path | None = None, *, cr
 
 def opened_store(database: str, runtime: Runtime, *, create: bool = True) -> Store:
     """The database alone, with today's schema: a new one is still nobody's world. Raises ComputeError, as above."""
-    url = database if "://" in database else SQLITE + database
-    if not create and url.startswith(SQLITE) and not Path(url.removeprefix(SQLITE)).exists():
+    if not create and not is_there(database):
         hint = "`better-compute bootstrap` makes one"
         raise ComputeError(Problem(INVALID_INPUT, "storage.url", f"there is no database at {database}", hint=hint))
-    return open_store(url, clock=runtime.clock, sleep=runtime.sleep, entropy=runtime.entropy)
+    return open_store(url_of(database), clock=runtime.clock, sleep=runtime.sleep, entropy=runtime.entropy)
 
 
 @contextmanager

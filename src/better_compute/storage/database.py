@@ -80,6 +80,8 @@ class Database:
                 if not _again(error, attempt, committing):
                     raise
                 last = error
+            except UnicodeDecodeError as error:
+                raise damaged(error) from error
             self.pause(attempt)
         lost = trouble_of(last) is Trouble.LOST
         what = (

@@ -17,6 +17,9 @@ POSTGRESQL = ("postgresql://", "postgresql+psycopg://")
 _CONNECTIONS = 20
 """So many at once; whoever finds none waits like one who finds a lock taken."""
 
+_SMALLEST = 512
+"""Bytes of SQLite's smallest page."""
+
 STATEMENT_SECONDS = 30.0
 """How long PostgreSQL may take for one statement: no client waits for its answer longer."""
 
@@ -73,9 +76,14 @@ def _file(name: str) -> str:
     path = Path(name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        opened = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        size = os.fstat(opened).st_size
+        os.close(opened)
     except OSError as error:
         raise refused(f"the database file {name!r} cannot be opened: {error.strerror}") from error
+    if 0 < size < _SMALLEST:
+        # SQLite would take it for an empty one, and write over what it holds.
+        raise refused(f"the file {name!r} is no database", "is it the right one?")
     return str(path)
 
 

@@ -82,7 +82,7 @@ def trouble_of(error: SQLAlchemyError) -> Trouble | None:
     if error.connection_invalidated:
         return Trouble.LOST
     code = getattr(error.orig, "sqlite_errorcode", None)
-    return _of_postgres(error) if code is None else _of_sqlite(code)
+    return _of_driver(error) if code is None else _of_sqlite(code)
 
 
 def _of_sqlite(code: int) -> Trouble | None:
@@ -91,6 +91,11 @@ def _of_sqlite(code: int) -> Trouble | None:
     if code & 0xFF in _SQLITE_DAMAGED:
         return Trouble.DAMAGED
     return Trouble.BUSY if code & 0xFF in _SQLITE_BUSY else None
+
+
+def _of_driver(error: DBAPIError) -> Trouble | None:
+    """SQLite has no code for a text that is not UTF-8."""
+    return Trouble.DAMAGED if "Could not decode to UTF-8" in str(error.orig) else _of_postgres(error)
 
 
 def _of_postgres(error: DBAPIError) -> Trouble | None:
@@ -117,13 +122,16 @@ def shortage(error: SQLAlchemyError) -> str:
     return found or BUSY
 
 
-def reason(error: SQLAlchemyError) -> str:
+def reason(error: Exception) -> str:
     """What the driver says, on one line. It never says the password, nor the statement and what was written with it."""
-    said = error.orig if isinstance(error, DBAPIError) else "no connection came free"
+    if isinstance(error, UnicodeDecodeError):
+        said: object = error.object.decode(errors="replace")  # SQLite's own words, with a name as it stands in the file
+    else:
+        said = error.orig if isinstance(error, DBAPIError) else "no connection came free"
     return escape(next(iter(str(said).splitlines()), ""))
 
 
-def damaged(error: SQLAlchemyError) -> ComputeError:
+def damaged(error: Exception) -> ComputeError:
     """The database must be mended by people. What the driver says is a note: for the operator, not for the caller."""
     hint = "restore it from a backup; what is in it cannot be trusted"
     found = ComputeError(Problem(INTERNAL_ERROR, "storage.damaged", "the database is damaged", hint=hint))

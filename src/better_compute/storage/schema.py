@@ -34,7 +34,7 @@ def prepare(database: Database, instance_id: str) -> bool:
     except DBAPIError as error:
         raise refused(f"the database {database.shown} cannot be used: {reason(error)}") from error
     except ComputeError as error:
-        if not isinstance(error.__cause__, DBAPIError):
+        if not isinstance(error.__cause__, DBAPIError | UnicodeDecodeError):
             raise
         if error.code != UNAVAILABLE:
             hint = "restore it from a backup, or remove it to begin anew; or is this the wrong one?"

@@ -67,3 +67,11 @@ def test_pages_that_are_damaged_under_a_running_server_are_told(sqlite_url: str)
         path.write_bytes(data[:4096] + bytes(len(data) - 4096))
         with pytest.raises(ComputeError, match=r"(?m)^the database is damaged$"):
             pool_state(store)
+
+
+def test_a_text_that_is_none_is_told_as_damage(sqlite_url: str) -> None:
+    with opened(sqlite_url) as store:
+        populate(store)
+        store._database.write(lambda c: c.execute(text("UPDATE tenants SET status = CAST(x'ff' AS TEXT)")))
+        with pytest.raises(ComputeError, match=r"(?m)^the database is damaged$"):
+            store.view(lambda tx: tx.tenant("root"))

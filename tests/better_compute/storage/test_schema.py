@@ -310,6 +310,30 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     assert path.read_text().startswith("remember the milk")
 
 
+@pytest.mark.parametrize("size", [1, 100, 511])
+def test_a_file_that_is_smaller_than_a_database_is_left_alone(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(b"x" * size)
+    assert_refused(f"sqlite:///{path}", "is no database")
+    assert path.read_bytes() == b"x" * size
+
+
+def test_a_file_of_no_bytes_may_become_a_database(tmp_path: Path) -> None:
+    (tmp_path / "new.db").touch()
+    with opened(f"sqlite:///{tmp_path / 'new.db'}") as store:
+        populate(store)
+
+
+def test_a_schema_whose_names_are_no_text_is_told_as_damage(sqlite_url: str) -> None:
+    with opened(sqlite_url) as store:
+        populate(store)
+    path = Path(sqlite_url.removeprefix("sqlite:///"))
+    path.write_bytes(path.read_bytes().replace(b"ix_events_newest", b"ix_\xff\x1bents_newest"))
+    error = assert_refused(sqlite_url, "malformed database schema")
+    assert "ix_\ufffd\\x1bents_newest" in str(error)
+    assert error.problems[0].hint.startswith("restore it from a backup")
+
+
 def test_a_directory_is_no_database(tmp_path: Path) -> None:
     assert_refused(f"sqlite:///{tmp_path}", "cannot be opened: Is a directory")
 

@@ -1,0 +1,34 @@
+"""Whether a database is there, or would be made."""
+
+from pathlib import Path
+
+import pytest
+
+from better_compute.bootstrap import SYSTEM, is_there
+from better_compute.bootstrap.plane import opened, opened_store
+from better_compute.domain.problems import ComputeError
+
+
+@pytest.mark.parametrize("scheme", ["", "sqlite:///"], ids=["path", "url"])
+def test_a_file_is_there_once_it_was_opened(tmp_path: Path, scheme: str) -> None:
+    database = f"{scheme}{tmp_path / 'deep' / 'plane.db'}"
+    assert not is_there(database)
+    opened_store(database, SYSTEM).close()
+    assert is_there(database)
+
+
+def test_a_file_of_no_bytes_is_none_yet(tmp_path: Path) -> None:
+    path = tmp_path / "plane.db"
+    path.touch()
+    assert not is_there(str(path))
+    with pytest.raises(ComputeError, match="there is no database at"), opened(str(path), SYSTEM, create=False):
+        pass
+    assert path.read_bytes() == b""
+
+
+def test_what_cannot_be_opened_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    assert not is_there(str(tmp_path / "file" / "plane.db"))
+    assert is_there("a\0b")
+    assert is_there(str(tmp_path))
+    assert is_there("postgresql://nowhere/x")
