@@ -141,6 +141,8 @@ def _problem(document: yaml.Document, error: Any) -> Problem:
     path = tuple(part for part in error["loc"] if part not in ("constrained-str", "constrained-int"))
     source = document.keys.get(path) if error["type"] == "extra_forbidden" else None
     message, hint = _said(error, path)
+    if error["type"] == "extra_forbidden" and not yaml.looks_like_a_field(str(path[-1])):
+        path = path[:-1]
     return Problem(INVALID_INPUT, "world", message, _spelled(path), hint, source=source or document.source(path))
 
 

@@ -5,14 +5,16 @@ The fleet's own reader is `fleetctl.files`, which this package cannot know; a wo
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source
 
-LARGEST = 16 * 1024 * 1024
+LARGEST = 4 * 1024 * 1024
 DEEPEST = 32
 MOST = 200_000
 """Values of one file, those that aliases repeat included."""
@@ -21,6 +23,7 @@ Place = tuple[str | int, ...]
 """Keys and positions that lead to a value."""
 
 _INT = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+_NAME = re.compile(r"[A-Za-z0-9]{1,40}")
 _ZEROS = re.compile(r"[-+]?0[0-9_]+")
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -58,6 +61,12 @@ def read(path: Path) -> Document:
     return document
 
 
+def looks_like_a_field(name: str) -> bool:
+    """Whether a name that nobody knows may be repeated. The file may be another one than its reader thinks, and hold
+    what is to be in no log."""
+    return _NAME.fullmatch(name) is not None
+
+
 def refuse(source: Source, message: str, hint: str = "") -> NoReturn:
     raise ComputeError(Problem(INVALID_INPUT, "yaml", message, hint=hint, source=source))
 
@@ -65,7 +74,10 @@ def refuse(source: Source, message: str, hint: str = "") -> NoReturn:
 def _text(document: Document, path: Path) -> str:
     place = Source(document.file, 1)
     try:
-        with path.open("rb") as file:
+        # Opening a pipe would wait for its other end.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                refuse(place, "this is not a regular file")
             data = file.read(LARGEST + 1)
     except OSError as error:
         refuse(place, f"the file cannot be read: {error.strerror}")
@@ -133,7 +145,8 @@ class _Reader:
             if not isinstance(key, str):
                 refuse(place, "a key is a string", "put it in quotes")
             if key in found:
-                refuse(place, f"the key {key!r} stands twice: first in line {self.document.keys[(*path, key)].line}")
+                which = f"the key {key!r}" if looks_like_a_field(key) else "a key"
+                refuse(place, f"{which} stands twice: first in line {self.document.keys[(*path, key)].line}")
             self.document.keys[(*path, key)] = place
             found[key] = self.value(child, (*path, key), depth + 1)
         return found

@@ -1,5 +1,6 @@
 """A world file is read strictly: every mistake has its line."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,39 @@ def test_aliases_that_explode_are_refused(world: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(yaml, "MOST", 5000)
     rows = [f"x{n}: &x{n} [{', '.join([f'*x{n - 1}'] * 10)}]" for n in range(1, 10)]
     assert "more than 5000 values" in told(world, "\n".join(["x0: &x0 [a]", *rows]))[0]
+
+
+@pytest.mark.parametrize("place", ["fifo", "/dev/zero", "/dev/tty", "."])
+def test_what_is_no_file_is_not_waited_for(world: Path, place: str) -> None:
+    if place == "fifo":
+        os.mkfifo(world)
+    else:
+        world.symlink_to(place)
+    with pytest.raises(ComputeError, match=r"this is not a regular file|cannot be read: (Is a dir|No such device)"):
+        read_world(world)
+
+
+def test_a_file_that_is_too_large_is_not_read(world: Path) -> None:
+    with world.open("wb") as file:
+        file.truncate(yaml.LARGEST + 1)
+    with pytest.raises(ComputeError, match="the file is larger than 4 MiB"):
+        read_world(world)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "root:$6$c2FsdA$aGFzaA:19000:0:99999:7:::\n",
+        "tenants: [{id: acme, s3cret/c2FsdA: 1}]",
+        f"{'s3cretc2FsdA' * 4}: 1",
+        "s3cret-c2FsdA: 1\ns3cret-c2FsdA: 2",
+        "- root:$6$c2FsdA$aGFzaA:19000:0:99999:7:::\n",
+    ],
+)
+def test_a_field_that_does_not_look_like_one_is_not_repeated(world: Path, text: str) -> None:
+    for problem in problems(world, text):
+        assert "c2FsdA" not in str(problem)
+        assert "c2FsdA" not in problem.path + problem.message + problem.hint
 
 
 def test_a_file_that_is_not_there_is_named(world: Path) -> None:
