@@ -21,7 +21,6 @@ BODY_SECONDS = 30.0
 LAST_SECONDS = 1.0
 """How long the bodies that are on their way may still take once the server is to stop."""
 
-
 _TWO_LENGTHS = Problem(INVALID_INPUT, "", "a request has a Content-Length or a Transfer-Encoding, not both")
 """RFC 9112, 6.1: a proxy may have read another body than this server would."""
 

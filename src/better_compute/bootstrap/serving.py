@@ -6,15 +6,12 @@ import logging
 import re
 import socket
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from better_compute.bootstrap.plane import ControlPlane
 from better_compute.domain.policy.urls import mask_database
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from better_compute.http import is_loopback
-
-if TYPE_CHECKING:
-    from better_compute.api.server import Limits
 
 log = logging.getLogger(__name__)
 
@@ -62,18 +59,12 @@ def is_private(listening: socket.socket) -> bool:
     return is_loopback(listening.getsockname()[0])
 
 
-def serve(
-    plane: ControlPlane,
-    database: str,
-    listening: socket.socket,
-    say: Callable[[str], object],
-    limits: Limits | None = None,
-) -> None:
-    """Answer until SIGTERM or SIGINT; calls in flight are finished, then the signal takes its usual course. When they
-    do not finish in time the process ends at once, with the signal's code."""
+def serve(plane: ControlPlane, database: str, listening: socket.socket, say: Callable[[str], object]) -> None:
+    """Answer until SIGTERM or SIGINT; calls in flight are finished, then the signal takes its usual course. Those that
+    do not finish in time are cut off; if that does not end the process, it is ended with the signal's code."""
     from better_compute.api import server
     from better_compute.api.asgi import Door
 
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     where = f"listening on {url_of(listening)} for the database {mask_database(database)}"
-    server.make(Door(plane.by_token(log.warning)), lambda: say(where), limits).run(sockets=[listening])
+    server.make(Door(plane.by_token(log.warning)), lambda: say(where)).run(sockets=[listening])

@@ -88,6 +88,17 @@ def test_what_is_wanting_is_told_to_the_operator_on_one_line(
     assert caplog.records == []
 
 
+def test_a_request_id_cannot_pass_for_another_part_of_the_line(plane: Plane) -> None:
+    error, told = ComputeError(Problem("UNAVAILABLE", "storage", "busy")), list[str]()
+    given = 'r-1": INTERNAL_ERROR: no, request "r-2'
+    answer = ask(failing(plane, error, told.append), x_request_id=given)
+    assert answer.headers["x-request-id"] == given
+    [line] = told
+    _, _, quoted = line.partition(", request ")
+    found, end = json.JSONDecoder().raw_decode(quoted)
+    assert (found, quoted[end:]) == (given, ": UNAVAILABLE: busy")
+
+
 def test_what_is_the_callers_own_fault_is_not_told_to_the_operator(plane: Plane) -> None:
     told: list[str] = []
     for code in set(STATUS) - {"UNAVAILABLE", "INTERNAL_ERROR"}:
