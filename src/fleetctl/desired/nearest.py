@@ -10,7 +10,7 @@ from better_compute.domain.words import slips
 
 _FEW = 200
 """So many names are looked at for likeness as well. That takes many times as long as a look for slips."""
-_LETTERS = 3_000_000
+_LETTERS = 1_000_000
 """So many may be compared in one run: a mistake that stands in every entry is not worth one look at every other."""
 
 
