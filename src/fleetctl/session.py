@@ -122,7 +122,7 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
     server = chosen.server
     if problems := worlds.misnamed(wished) if isinstance(server, str) else worlds.check(wished):
         raise FilesError(problems)
-    if not isinstance(server, str) and not worlds.is_made(server):
+    if not isinstance(server, str) and not bootstrap.is_there(server.database):
         request.tell(target.made(server, request.base))
     declared = Declared(server, wished.tenant_id)
     try:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from better_compute.bootstrap import is_there
 from better_compute.domain.problems import INVALID_INPUT, Problem
 from better_compute.domain.words import slips
 from fleetctl.desired import foreign, shape
@@ -55,12 +56,7 @@ def check(desired: Desired) -> list[Problem]:
     if problems := misnamed(desired):
         return problems
     lost = _lost(server)
-    return [_nowhere(lost, place)] if lost and not is_made(lost) else []
-
-
-def is_made(server: Embedded) -> bool:
-    """Whether the database is there. A file of no bytes is none yet."""
-    return os.path.exists(server.database) and os.path.getsize(server.database) > 0
+    return [_nowhere(lost, place)] if lost and not is_there(lost.database) else []
 
 
 def misnamed(desired: Desired) -> list[Problem]:
