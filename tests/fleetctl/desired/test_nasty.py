@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -69,9 +70,9 @@ def mutate(document: dict[str, Any], random: Random) -> None:
         case 2 if isinstance(parent, list):
             parent.append(parent[last])
         case 3 if isinstance(parent, dict):
-            parent[random.choice(NAMES)] = random.choice(NASTY)
+            parent[random.choice(NAMES)] = deepcopy(random.choice(NASTY))
         case _:
-            parent[last] = random.choice(NASTY)
+            parent[last] = deepcopy(random.choice(NASTY))
 
 
 def damage(text: str, random: Random) -> str:

@@ -204,7 +204,7 @@ def other(text: str, *, pure: bool) -> Any:
 # What is refused here and read by the reader of YAML 1.2: by contract, or because the parser reads it otherwise.
 STRICTER = {"yaml.tab", "yaml.control", "yaml.directive", "yaml.alias"}
 STRICTER_SYNTAX = re.compile(
-    r"no space (before its #|after its colon)|a colon in brackets|begins? (with :|a key here)|not indented"
+    r"no space (before its #|after its colon)|a colon in brackets|begins? (with [:>|]|a key here)|not indented"
     r"|after \.\.\. begins|document to end"
 )
 NAME_GOES_ON = re.compile(r"&[\w-]+[:?%@`]")
