@@ -10,8 +10,9 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
 
@@ -29,8 +30,12 @@ _BACKLOG = 2048
 _AT_ONCE = 32
 """So many connections are taken before any is looked at: those are open beyond the most that may be."""
 
-_RESERVE = 64 + _AT_ONCE
-"""File descriptors that are not connections: two for each of the database's, the standard ones, the event loop's."""
+_RESERVE = 64 + 4 * _AT_ONCE
+"""File descriptors that are not connections: two for each of the database's, the standard ones, the event loop's; and
+those of connections too many, which the event loop gives back some rounds after it took them."""
+
+_STEP = 256 * 1024
+"""Bytes that a client must read, or the whole rest, before its time begins anew."""
 
 _AFTER_GRACE_SECONDS = 2.0
 """How long the process may take to end of itself after the grace."""
@@ -45,7 +50,7 @@ class Limits:
     idle: float = 75.0
     """From an answer to the end of the next headers: longer than any client of ours keeps a connection."""
     answer: float = 120.0
-    """How long a client may take to read what it was answered: for 5 MB, 42 kB each second."""
+    """How long a client may take to read a step of what it was answered: 256 KiB, some 2 kB each second."""
     grace: float = 30.0
     """How long calls in flight may take to finish after SIGTERM or SIGINT."""
     connections: int | None = None
@@ -55,7 +60,7 @@ class Limits:
         if self.connections is not None:
             return self.connections
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        return 1000 if files == resource.RLIM_INFINITY else max(1, min(1000, files - _RESERVE))
+        return 1000 if files == resource.RLIM_INFINITY else min(1000, max(files - _RESERVE, files // 4))
 
 
 class Connection(H11Protocol):
@@ -65,10 +70,14 @@ class Connection(H11Protocol):
     After an upgrade of uvicorn it must still hold, and tests see it: `connections` has this connection from
     `connection_made` to `connection_lost`, `handle_events` sets a new `cycle` for each request whose headers are
     complete, and `on_response_complete` is called after each answer. `conn` is h11's.
+
+    A client that will send no more (a half-closed connection) still gets the answer to what it asked: the call is
+    carried out.
     """
 
     limits = Limits()
     crowd: Crowd
+    _ended = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -83,13 +92,22 @@ class Connection(H11Protocol):
 
     def handle_events(self) -> None:
         before = self.cycle
-        super().handle_events()
+        try:
+            super().handle_events()
+        except h11.LocalProtocolError:  # nonsense after an answer that came early, to which there is none
+            self.transport.abort()
         if self.cycle is not before:
             self._wait()
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio keeps the connection where it is true
+        self._ended = True
+        return self.cycle is not None and not self.cycle.response_complete
 
     def on_response_complete(self) -> None:
         self._wait()
         super().on_response_complete()
+        if self._ended:
+            self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -104,12 +122,21 @@ class Connection(H11Protocol):
         limit here to the time between a request's headers and its answer: the door has one for the body."""
         self._drop.cancel()
         if self.flow.write_paused:
-            seconds = self.limits.answer
-        elif not self.cycle.response_complete:
+            left = self.transport.get_write_buffer_size()
+            self._drop = self.loop.call_later(self.limits.answer, self._goes_on, left)
             return
-        else:
-            seconds = self.limits.head if self.conn.their_state is h11.SEND_BODY else self.limits.idle
+        if not self.cycle.response_complete:
+            return
+        seconds = self.limits.head if self.conn.their_state is h11.SEND_BODY else self.limits.idle
         self._drop = self.loop.call_later(seconds, self.transport.abort)
+
+    def _goes_on(self, before: int) -> None:
+        """Whether the client read on; then it may take as long again."""
+        left = self.transport.get_write_buffer_size()
+        if before - left < min(before, _STEP):
+            self.transport.abort()
+        else:
+            self._wait()
 
 
 class Crowd:
@@ -140,6 +167,7 @@ class Server(uvicorn.Server):
         # What a signal's handler does with a thread's lock could wait for itself; with this queue it cannot.
         self._signals: SimpleQueue[int] = SimpleQueue()
         self._told = False
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         threading.Thread(target=self._end, name="end", daemon=True).start()
@@ -147,33 +175,40 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        asyncio.get_running_loop().set_exception_handler(self._on_error)
+        self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(self._on_error)
         for listening in sockets or ():
             listening.listen(_BACKLOG)  # the event loop made it as short as what it takes at once
         self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._door.hurry()
-        asyncio.get_running_loop().call_later(self._limits.grace, self._drop)
+        grace = f"their calls did not finish in {self._limits.grace:g} s"
+        asyncio.get_running_loop().call_later(self._limits.grace, self._drop, grace)
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
+        """A second signal ends the grace. Uvicorn would answer 500 then, for calls that are carried out."""
+        if not self.should_exit:
+            super().handle_exit(sig, frame)
+        elif self._loop is not None:
+            self._loop.call_soon_threadsafe(self._drop, "a second signal came")
         self._signals.put(sig)
 
-    def _drop(self) -> None:
+    def _drop(self, why: str) -> None:
         """The grace is over. Who still waits learns that the connection broke: the call may have been carried out."""
         connections = list(self.server_state.connections)
-        log.warning(
-            "%d connections are closed: their calls did not finish in %g s", len(connections), self._limits.grace
-        )
+        if connections:
+            log.warning("%d connections are closed: %s", len(connections), why)
         for connection in connections:
             connection.transport.abort()
 
     def _end(self) -> None:
         """A thread that waits for a database keeps the process alive: then it ends here, with the signal's code."""
         code = 128 + self._signals.get()
-        time.sleep(self._limits.grace + _AFTER_GRACE_SECONDS)
+        with suppress(Empty):
+            self._signals.get(timeout=self._limits.grace)
+        time.sleep(_AFTER_GRACE_SECONDS)
         os._exit(code)
 
     def _on_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -104,6 +104,32 @@ def test_a_client_that_reads_nothing_is_not_awaited_for_ever() -> None:
         assert httpx.get(url).status_code == 200
 
 
+def test_a_client_that_reads_on_may_take_as_long_as_it_needs() -> None:
+    answer = Response(200, {}, b"x" * 30_000_000)
+    with served(lambda _: answer, limits=Limits(answer=0.5)) as url, peer(url) as connection:
+        connection.sendall(HEALTH.replace(b"/health", b"/large"))
+        count = 0
+        for _ in range(25):
+            time.sleep(0.1)
+            count += len(connection.recv(1_000_000, socket.MSG_WAITALL))
+        connection.shutdown(socket.SHUT_WR)
+        assert count + taken(connection) > len(answer.body)
+
+
+def test_who_sends_no_more_is_answered_what_was_asked_and_then_the_connection_ends() -> None:
+    def slow(_: Request) -> Response:
+        time.sleep(0.3)
+        return Response(200, {}, b"done")
+
+    with served(slow) as url, peer(url) as connection:
+        connection.sendall(HEALTH.replace(b"/health", b"/slow"))
+        connection.shutdown(socket.SHUT_WR)
+        connection.settimeout(10)
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert answer.endswith(b"done")
+
+
 def test_who_keeps_to_the_limits_keeps_the_connection(plane: Plane) -> None:
     """Also when a call takes longer than any of the limits: that is no client's fault."""
 
@@ -273,6 +299,33 @@ def test_the_process_ends_soon_after_the_grace(sent: bytes, codes: set[int]) -> 
         assert 0.9 < time.monotonic() - begin < 8
         [line] = server.lines()
     assert "2 connections are closed: their calls did not finish in 1 s" in line
+
+
+def test_nonsense_after_an_early_answer_ends_the_connection_without_a_word() -> None:
+    with program() as server, peer(server.url) as connection:
+        connection.sendall(b"POST /api/compute/pools/list HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        connection.sendall(b"%x\r\n" % (BODY_LIMIT + 9) + b" " * (BODY_LIMIT + 9) + b"\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(b"zz\r\nbad\r\n")
+        assert seconds_to_the_end(connection) < 5
+        assert httpx.get(f"{server.url}/health").status_code == 200
+        assert [line for line in server.lines() if "Invalid HTTP request" not in line] == []
+
+
+def test_a_second_signal_ends_the_grace_and_answers_nobody() -> None:
+    """What is under way may be carried out: an answer of 500 would be a lie."""
+    with program(grace=30.0) as server, peer(server.url) as connection:
+        connection.sendall(b"GET /waits HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert httpx.get(f"{server.url}/health").status_code == 200
+        begin = time.monotonic()
+        for _ in range(2):
+            server.process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+        assert taken(connection) == 0
+        assert server.process.wait(20) == 130
+        assert time.monotonic() - begin < 10
+        [line] = server.lines()
+    assert "1 connections are closed: a second signal came" in line
 
 
 def test_an_interrupt_has_its_own_code_then_too() -> None:
