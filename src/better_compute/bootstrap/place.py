@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
+
 _FILE = "sqlite:///"
+_NO_PATH = re.compile(r"(?i)\A(sqlite|postgres|postgresql)(\+\w+)?:|\b(host|hostaddr|user|password|dbname)\s*=")
+"""A URL with a slip in it, or libpq's other spelling: as a path it would be a new file, named after a password."""
 
 
 def url_of(database: str) -> str:
-    """The URL of a database that is given by its URL, or by the path of an SQLite file."""
-    return database if "://" in database else _FILE + database
+    """The URL of a database that is given by its URL, or by the path of an SQLite file. Raises ComputeError for what is
+    plainly neither; its text is not shown."""
+    if "://" in database:
+        return database
+    if _NO_PATH.search(database):
+        message, hint = "this is not the URL of a database", "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+        raise ComputeError(Problem(INVALID_INPUT, "storage.url", message, hint=hint))
+    return _FILE + database
 
 
 def is_there(database: str) -> bool:

@@ -101,8 +101,8 @@ def _postgresql(url: str, wait_seconds: float, statement_seconds: float) -> Engi
     except psycopg.ProgrammingError:
         # The text of the error may hold the password.
         raise refused("this is not a PostgreSQL URL", "postgresql://USER:PASSWORD@HOST:PORT/DATABASE") from None
-    if "@" in str(parameters.get("host", ""))[1:]:
-        # A part of the password was taken for the host: what cannot be reached by it would be shown.
+    if "@" in "".join(str(parameters.get(name, "")) for name in ("host", "port", "dbname"))[1:]:
+        # A part of the password was taken for something else: what cannot be reached by it would be shown.
         raise refused("this is not a PostgreSQL URL", "an @ in a password is written %40")
 
     limits = {

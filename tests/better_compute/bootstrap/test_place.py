@@ -32,3 +32,23 @@ def test_what_cannot_be_opened_is_not_taken_for_a_new_one(tmp_path: Path) -> Non
     assert is_there("a\0b")
     assert is_there(str(tmp_path))
     assert is_there("postgresql://nowhere/x")
+
+
+@pytest.mark.parametrize(
+    "database",
+    [
+        "host=127.0.0.1 password=s3cret",
+        "postgresql:/u:s3cret@h/db",
+        "sqlite:plane.db",
+        "postgres:u@h",
+        "dbname = s3cret",
+    ],
+)
+def test_what_is_plainly_no_path_is_no_file_and_is_not_repeated(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ComputeError, match="not the URL of a database") as caught, opened(database, SYSTEM):
+        pass
+    assert "s3cret" not in repr(caught.value.problems)
+    assert list(tmp_path.iterdir()) == []
