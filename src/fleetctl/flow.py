@@ -17,7 +17,7 @@ from fleetctl import apply as applying
 from fleetctl import approval, guards, machine, preflight, report, target
 from fleetctl import drift as drifting
 from fleetctl import plan as planning
-from fleetctl.desired import declared
+from fleetctl.desired import Embedded, declared
 from fleetctl.desired.check import check
 from fleetctl.desired.load import load
 from fleetctl.diff import compare
@@ -170,10 +170,10 @@ def _check_caller(session: Session) -> None:
 def _check_apart(session: Session, *outputs: Path | None) -> None:
     """What is written takes the place of nothing that the fleet is made of, and will not be read as part of it. Raises
     Stop."""
-    server, base = session.target.server, os.path.realpath(session.request.base)
-    own = (
-        set() if isinstance(server, str) else {os.path.realpath(server.database), os.path.realpath(server.world or "")}
-    )
+    base, server = os.path.realpath(session.request.base), session.desired.server
+    own = {os.path.realpath(os.path.join(base, file)) for file in session.desired.files}
+    if isinstance(server, Embedded):
+        own |= {os.path.realpath(name) for name in (server.database, server.world) if name}
     for output in filter(None, outputs):
         real = Path(os.path.realpath(output))
         if str(real) in own or (real.suffix in (".yaml", ".yml") and real.is_relative_to(base)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 import time
 from collections.abc import Collection
@@ -12,6 +13,8 @@ from pathlib import Path
 _PATIENCE = 10.0
 _YAML = (".yaml", ".yml")
 _LINKS = 40
+_STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
+_OPEN = re.compile(rf"/(?:dev|proc/(?:self|thread-self|{os.getpid()}))/fd/(\d+)")
 
 
 def clock() -> int:
@@ -20,8 +23,8 @@ def clock() -> int:
 
 
 def commit_of(directory: Path, files: Collection[str]) -> str | None:
-    """The commit at HEAD, where it holds these `files` of `directory` (relative, forward slashes) as they are here
-    and no YAML file that is not here; else None, and outside git.
+    """The commit at HEAD, where it holds these `files` of `directory` (relative, forward slashes), and its YAML files
+    are here as it holds them; else None, and outside git.
 
     Contents are compared here, line ends apart, since git itself would run the filters that the repository's settings
     name. What such a filter changes, or a link leads to, counts as another content.
@@ -31,12 +34,13 @@ def commit_of(directory: Path, files: Collection[str]) -> str | None:
     commit = _git(directory, "rev-parse", "--verify", "HEAD").strip()
     held = _blobs(_git(directory, "ls-tree", "-r", "-z", commit)) if commit else {}
     root = os.path.realpath(directory)
-    wanted = (file for file in held if file.endswith(_YAML) and not _is_hidden(file))
+    # Also those that say nothing of the fleet now: they may have said something there.
+    wanted = {file for file in held if file.endswith(_YAML) and not _is_hidden(file)}
     folders = {os.path.dirname(os.path.join(root, file)) for file in files}
     if (
-        not all(os.path.exists(os.path.join(root, file)) for file in wanted)
-        or any(os.path.realpath(folder) != folder for folder in folders)
-        or not all(file in held and _is_as_held(os.path.join(root, file), held[file]) for file in files)
+        any(os.path.realpath(folder) != folder for folder in folders)
+        or not held.keys() >= set(files)
+        or not all(_is_as_held(os.path.join(root, file), held[file]) for file in wanted.union(files))
     ):
         return None
     return commit or None
@@ -75,7 +79,11 @@ def save(path: Path, data: bytes) -> None:
 
     What is no file (a pipe), or open already (`/dev/stdout`), is written to as it is: nothing may take its place.
     """
-    if (path.exists() and not path.is_file()) or _is_open(path):
+    if (descriptor := _descriptor(path)) is not None:
+        with os.fdopen(os.dup(descriptor), "wb") as stream:  # after what was written to it, before what will be
+            stream.write(data)
+        return
+    if path.exists() and not path.is_file():
         path.write_bytes(data)
         return
     path = Path(os.path.realpath(path))
@@ -92,16 +100,18 @@ def save(path: Path, data: bytes) -> None:
         raise
 
 
-def _is_open(path: Path) -> bool:
-    """Whether a path names what this process has open, or a link leads there."""
+def _descriptor(path: Path) -> int | None:
+    """The descriptor, open in this process, that a path names or a link leads to: of `/dev/stdout` 1."""
     step = os.path.abspath(path)
     for _ in range(_LINKS):
-        if step.startswith(("/dev/fd/", "/dev/std", "/proc/")):
-            return True
+        if step in _STANDARD:
+            return _STANDARD.index(step)
+        if found := _OPEN.fullmatch(step):
+            return int(found[1])
         if not os.path.islink(step):
-            return False
+            return None
         step = os.path.abspath(os.path.join(os.path.dirname(step), os.readlink(step)))
-    return False
+    return None
 
 
 def _git(directory: Path, *arguments: str) -> str:

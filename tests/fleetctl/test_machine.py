@@ -50,9 +50,10 @@ def test_what_is_open_already_is_written_to_and_stays(tmp_path: Path) -> None:
         link = tmp_path / "stdout"
         link.symlink_to(f"/proc/self/fd/{out.fileno()}")
         before = (tmp_path / "out").stat().st_ino
-        save(link, b"{}")
+        for part in (b"before,", None, b"after"):
+            os.write(out.fileno(), part) if part else save(link, b"{},")
     assert link.is_symlink()
-    assert ((tmp_path / "out").read_bytes(), (tmp_path / "out").stat().st_ino) == (b"{}", before)
+    assert ((tmp_path / "out").read_bytes(), (tmp_path / "out").stat().st_ino) == (b"before,{},after", before)
 
 
 def test_what_is_no_file_stays_what_it_is(tmp_path: Path) -> None:
@@ -133,6 +134,22 @@ def test_files_without_one_that_the_commit_holds_are_of_none(repository: Path) -
     git(repository, "commit", "-qm", "more")
     (repository / "more.yaml").unlink()
     assert of(repository) is None
+
+
+@pytest.mark.parametrize("how", ["", "x-note: later\n", "link"])
+def test_files_of_which_one_no_longer_says_what_the_commit_does_are_of_none(repository: Path, how: str) -> None:
+    """It is read, and nothing in the fleet stands in it now."""
+    more = repository / "more.yaml"
+    more.write_text("pools: [{idempotencyKey: a}]\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "more")
+    assert commit_of(repository, {"fleet.yaml"}) == head(repository)
+    if how == "link":
+        more.unlink()
+        more.symlink_to("fleet.yaml")
+    else:
+        more.write_text(how)
+    assert commit_of(repository, {"fleet.yaml"}) is None
 
 
 def test_a_repository_without_a_commit_names_none(tmp_path: Path) -> None:

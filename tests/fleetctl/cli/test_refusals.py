@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,17 @@ from pathlib import Path
 import pytest
 
 from fleetctl import entry
-from tests.fleetctl.cli.runs import ROOT, Fleet
+from tests.fleetctl.cli.runs import ENTRY, ROOT, Fleet
+
+SINGLE = {
+    "apiVersion": "fleet/v1",
+    "tenantId": "root",
+    "caller": "sa_fleet",
+    "server": {"embedded": ".fleet/plane.db"},
+    "allowEmpty": True,
+    "pools": [],
+}
+"""A fleet in one file, whatever its name."""
 
 
 class TestCaller:
@@ -67,6 +78,26 @@ class TestPlaces:
         assert (ran.code, "is a file of the fleet, or would be read as one" in ran.err) == (64, True)
         assert {file: file.read_bytes() for file in before} == before
         assert not (fleet.directory / "new.yaml").exists()
+
+    @pytest.mark.parametrize(
+        "flags", [("plan", "--out"), ("apply", "--yes", "--report"), ("apply", "--yes", "--journal")]
+    )
+    @pytest.mark.parametrize("name", ["fleet.json", "data/entries.txt", ".fleet/plane.db"])
+    def test_whatever_its_name_a_file_that_the_fleet_is_made_of_stays(
+        self, name: str, flags: tuple[str, ...], fleet: Fleet
+    ) -> None:
+        fleet.make()
+        (fleet.directory / "data").mkdir()
+        (fleet.directory / "data" / "entries.txt").write_text("pools:\n" + ENTRY.replace("fra1-a", "fra1-b"))
+        (fleet.directory / "entries.yaml").symlink_to("data/entries.txt")
+        (fleet.directory / "fleet.json").write_text(json.dumps(SINGLE))
+        target = fleet.directory / name
+        before = target.read_bytes()
+        command, *rest = flags
+        path = target if name == "fleet.json" else fleet.directory
+        ran = fleet(command, str(path), *rest, str(target))
+        assert (ran.code, "is a file of the fleet" in ran.err) == (64, True)
+        assert target.read_bytes() == before
 
     def test_a_plan_and_a_report_may_lie_beside_the_fleet(self, fleet: Fleet) -> None:
         plan, report = (str(fleet.directory / f"{name}.json") for name in ("plan", "report"))

@@ -104,6 +104,17 @@ class TestEqualOperations:
             report = self.a_report(8, wished)
             assert all(line_with(report, f"  fra1-{number:02}  ") for number in range(12))
 
+    def test_are_not_those_that_only_look_alike_as_far_as_they_are_shown(self) -> None:
+        entries = ""
+        for number in range(12):
+            policy = f"{{note: {'a' * 300}, singleTenant: {'true' if number == 7 else 'false'}}}"
+            entries += f"  - {{idempotencyKey: fra1-{number:02}, offers: [], policy: {policy}}}\n"
+        shown = [line.strip() for line in lines(World().report(entries)) if line.startswith("  + ")]
+        assert [line.partition("  (")[0].split() for line in shown] == [
+            ["+", "create", "11", "pools"],
+            ["+", "create", "fra1-07"],
+        ]
+
     def test_two_stand_by_themselves(self) -> None:
         report = World().report("  - {idempotencyKey: fra1-a, offers: []}\n  - {idempotencyKey: fra1-b, offers: []}\n")
         assert line_with(report, "create    fra1-a")

@@ -35,7 +35,8 @@ _LONGEST_POLICY = 240
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An operation, or equal ones, in words. What stands in two rows of equal words may stand in one."""
+    """An operation, or equal ones, in words. Rows that are equal may stand in one: `exact` tells those apart whose
+    values are equal only as far as they are shown."""
 
     symbol: str
     verb: str
@@ -44,6 +45,7 @@ class Row:
     effects: tuple[str, ...]
     reason: tuple[str, str]
     severity: str
+    exact: str
 
 
 def block(operations: Sequence[Operation], style: Style) -> Iterator[str]:
@@ -66,6 +68,7 @@ def row(operation: Operation, style: Style) -> Row:
         effects=tuple(escape(effect) for effect in operation["effects"]),
         reason=(escape(operation["reason"]["code"]), escape(operation["reason"]["sentence"])),
         severity=operation["severity"],
+        exact=repr(operation["changes"] or (operation["before"], operation["after"])),
     )
 
 
