@@ -70,7 +70,7 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
         # 6. Say it, and keep it.
         document = session.shown(made, None if lifetime is None else session.live.instance.now + lifetime)
     if out is not None:
-        _check_apart(session, out)
+        _check_outputs(session, out)
         machine.save(out, report.file_bytes(document))
     code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and made.operations else EXIT_OK
     return Finished(document, code, f"The plan is in {out}" if out else "")
@@ -97,7 +97,7 @@ def apply(
         # 4. Make the plan; 5. judge it by rules and guards.
         made = _judged(session)
         # 6. Is it the one that was approved? Nothing is written before.
-        _check_apart(session, journal, report_file)
+        _check_outputs(session, journal, report_file)
         digest = _approved(saved, expect, made, session)
         document = session.shown(made)
         if made.blocked:
@@ -167,7 +167,7 @@ def _check_caller(session: Session) -> None:
         raise Stop(EXIT_STALE, message)
 
 
-def _check_apart(session: Session, *outputs: Path | None) -> None:
+def _check_outputs(session: Session, *outputs: Path | None) -> None:
     """What is written takes the place of nothing that the fleet is made of, and will not be read as part of it. Raises
     Stop."""
     base, server = os.path.realpath(session.request.base), session.desired.server

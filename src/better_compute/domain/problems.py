@@ -105,10 +105,20 @@ def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(p for p in problems if p.severity == "error")
 
 
+def ask(name: str) -> str:
+    """`did you mean "x"?`; an empty string where there is no name."""
+    return f'did you mean "{name}"?' if name else ""
+
+
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:
     """`did you mean "x"?` for the nearest allowed word, else an empty string."""
+    return ask(nearest(word, allowed))
+
+
+def nearest(word: str, allowed: Iterable[str]) -> str:
+    """The nearest allowed word, else an empty string."""
     from difflib import get_close_matches  # not at the top: a mistake is rare, starting is not
 
     choices = {choice.lower(): choice for choice in allowed}
     near = get_close_matches(word.lower(), choices, n=1, cutoff=0.6)
-    return f'did you mean "{choices[near[0]]}"?' if near else ""
+    return choices[near[0]] if near else ""

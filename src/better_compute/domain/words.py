@@ -25,6 +25,11 @@ def edits(left: str, right: str, most: int) -> int:
     return 1 + min(edits(a, b, most - 1) for a, b in ways)
 
 
+def slip_of(word: str, known: Iterable[str]) -> str:
+    """The known word that `word` is most likely a slip of, else an empty text."""
+    return min(slips(word, known), default=(0, ""))[1]
+
+
 def slips(word: str, known: Iterable[str]) -> Iterator[tuple[int, str]]:
     """The known words that `word` may be a slip of, whatever their case, each with its edits. Costs little for a word
     of any length."""

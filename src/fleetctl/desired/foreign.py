@@ -6,16 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from better_compute.domain.words import slips
-from fleetctl.desired import shape
+from better_compute.domain.words import slip_of
 from fleetctl.desired.faults import IGNORED
 from fleetctl.desired.found import Found
 from fleetctl.desired.model import Place
+from fleetctl.desired.shape import DOCUMENT_FIELDS
 from fleetctl.files import Document
 
 RULE = "fleet.document"
 
-_FLEET = frozenset(shape.names(shape.Document))
 _VERSION = "apiVersion"
 _REPORT = frozenset({"formatVersion", "kind"})
 """Fields of every report of `fleetctl`, plans included, and of no fleet document."""
@@ -26,10 +25,10 @@ def is_foreign(root: Mapping[str, Any]) -> bool:
     something else; or is a report."""
     if root.keys() >= _REPORT:
         return True
-    if not _FLEET.isdisjoint(root.keys() - {_VERSION}) or "fleet" in str(root.get(_VERSION, "")):
+    if not DOCUMENT_FIELDS.isdisjoint(root.keys() - {_VERSION}) or "fleet" in str(root.get(_VERSION, "")):
         return False
     names = [name for name in root if name != _VERSION and not name.startswith(IGNORED)]
-    return bool(names) and not any(True for name in names for _ in slips(name, _FLEET - root.keys()))
+    return bool(names) and not any(slip_of(name, DOCUMENT_FIELDS - root.keys()) for name in names)
 
 
 def judge(documents: Sequence[Document], found: Found) -> None:

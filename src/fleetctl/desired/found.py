@@ -9,12 +9,10 @@ from better_compute.domain.problems import INVALID_INPUT, Problem
 from fleetctl.desired.faults import Step, faults
 from fleetctl.desired.locate import spell
 from fleetctl.desired.model import Place
-from fleetctl.desired.shape import API_VERSION, names
-from fleetctl.desired.shape import Document as Shape
+from fleetctl.desired.shape import API_VERSION, DOCUMENT_FIELDS
 from fleetctl.files import Document
 
 REQUIRED = "fleet.required"
-NAMES = frozenset(names(Shape))
 VERSION, FORMAT = "apiVersion", API_VERSION.partition("/")[0] + "/"
 
 
@@ -88,7 +86,9 @@ class Found:
             document,
             frozenset(fault.path[0] for fault in of_shape) | meant,
             frozenset(fault.path[0] for fault in whole) | meant,
-            frozenset(name for name in NAMES - root.keys() - meant if any(_may_be(name, value) for value in strange)),
+            frozenset(
+                name for name in DOCUMENT_FIELDS - root.keys() - meant if any(_may_be(name, value) for value in strange)
+            ),
         )
 
     def explained(self, place: Place, name: str) -> bool:

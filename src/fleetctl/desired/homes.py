@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from better_compute.domain.quotas import RESOURCES
-from better_compute.domain.words import slips
+from better_compute.domain.words import slip_of
 from fleetctl.desired import shape
 from fleetctl.desired.shape import Record
 
@@ -30,7 +30,7 @@ _QUOTAS = {shape.Pool: "ownerQuota", shape.Offer: "quota", shape.ListedOffer: "q
 def home(record: type[Record], name: str) -> str:
     """`a field of its offers[]` for a name that is none of `record`; empty where no map beside it knows the name, and
     where it is rather a slip of a name that is one."""
-    if any(True for _ in slips(name, shape.names(record))):
+    if slip_of(name, shape.names(record)):
         return ""
     if quota := _QUOTAS.get(record) if name in RESOURCES else None:
         return f"a row of its {quota}"

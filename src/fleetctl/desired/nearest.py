@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from better_compute.domain.problems import did_you_mean
-from better_compute.domain.words import slips
+from better_compute.domain.problems import ask, did_you_mean
+from better_compute.domain.words import slip_of
 
 _FEW = 200
 """So many names are looked at for likeness as well. That takes many times as long as a look for slips."""
@@ -26,6 +26,6 @@ class Nearest:
         if self.left <= 0:
             return ""
         self.left -= len(known) * len(name)
-        if slip := min(slips(name, known), default=None):
-            return f'did you mean "{slip[1]}"?'
+        if slip := slip_of(name, known):
+            return ask(slip)
         return did_you_mean(name, known) if len(known) <= _FEW else ""

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.ids import is_key
-from better_compute.domain.problems import did_you_mean
+from better_compute.domain.problems import ask, nearest
 
 _FLAGS = {"true": "true", "yes": "true", "on": "true", "1": "true"}
 _FLAGS |= {"false": "false", "no": "false", "off": "false", "0": "false"}
@@ -125,14 +125,14 @@ def key(value: object) -> str:
     return f"write {made}" if is_key(made) else ""
 
 
-def meant(name: str, known: tuple[str, ...]) -> str:
-    """The known name that `near` asks about; empty where it asks about none."""
-    return near(name, known).removeprefix('did you mean "').removesuffix('"?')
-
-
 @lru_cache(maxsize=256)
-def near(name: str, known: tuple[str, ...]) -> str:
-    """`did you mean "x"?`; a name that is no longer than names are."""
+def meant(name: str, known: tuple[str, ...]) -> str:
+    """The known name that `name` may stand for, where it is no longer than names are; else an empty text."""
     if alias := next((each for each in _ALIASES.get(name, ()) if each in known), ""):
-        return f'did you mean "{alias}"?'
-    return did_you_mean(name, known) if len(name) < 100 else ""
+        return alias
+    return nearest(name, known) if len(name) < 100 else ""
+
+
+def near(name: str, known: tuple[str, ...]) -> str:
+    """`did you mean "x"?` for what is meant."""
+    return ask(meant(name, known))

@@ -207,3 +207,7 @@ def meaning(record: type[Record], name: str) -> str:
 def names(record: type[Record]) -> list[str]:
     """The fields of a record, as files spell them."""
     return [field.alias or name for name, field in record.model_fields.items()]
+
+
+DOCUMENT_FIELDS = frozenset(names(Document))
+"""The fields of a whole document."""

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from better_compute.bootstrap import is_there
 from better_compute.domain.problems import INVALID_INPUT, Problem
-from better_compute.domain.words import slips
-from fleetctl.desired import foreign, shape
+from better_compute.domain.words import slip_of
+from fleetctl.desired import foreign
 from fleetctl.desired.faults import IGNORED
 from fleetctl.desired.found import Found
 from fleetctl.desired.model import Desired, Embedded, Place
 from fleetctl.desired.roots import Roots
+from fleetctl.desired.shape import DOCUMENT_FIELDS
 from fleetctl.files import Document, FilesError, is_like_document, read_fleet
 
 RULE = "fleet.world"
 KEYS = frozenset({"instance", "tenants", "sites", "identities", "providerAccounts", "machines"})
 """The fields of a world file; no field of a fleet document is called so."""
 
-_FLEET = frozenset(shape.names(shape.Document))
-
 
 def is_world(root: Mapping[str, Any]) -> bool:
     """Whether a document is one of a world file, with nothing of a fleet in it."""
-    return not KEYS.isdisjoint(root) and _FLEET.isdisjoint(root)
+    return not KEYS.isdisjoint(root) and DOCUMENT_FIELDS.isdisjoint(root)
 
 
 def judge(strays: Sequence[Document], roots: Roots, directory: Path, found: Found) -> None:
@@ -39,7 +38,7 @@ def judge(strays: Sequence[Document], roots: Roots, directory: Path, found: Foun
     if files and place is not None and (lost := _lost(server)):
         home = (directory / place.document.file).parent
         known = {os.path.relpath(directory / file, home).replace(os.sep, "/"): file for file in files}
-        near = _nearest(written(place), known) or (next(iter(known)) if len(known) == 1 else "")
+        near = slip_of(written(place), known) or (next(iter(known)) if len(known) == 1 else "")
         found.problems.append(_nowhere(lost, place, near))
         files.pop(known.get(near, ""), None)
     for stray in files.values() if "server" not in roots.faulty else ():
@@ -95,7 +94,7 @@ def _lost(server: str | Embedded | None) -> Embedded | None:
 def _nowhere(server: Embedded, place: Place, near: str = "") -> Problem:
     named = written(place)
     folder, name = posixpath.split(named)
-    if not near and (sibling := _nearest(name, _siblings(server.world or ""))):
+    if not near and (sibling := slip_of(name, _siblings(server.world or ""))):
         near = posixpath.join(folder, sibling)
     hint = f'did you mean "{near}"?' if near else "a new control plane starts with it: restore it, or leave it out"
     source = place.source("world")
@@ -106,11 +105,6 @@ def written(place: Place) -> str:
     """The world's path, as it stands in the files."""
     path: str = place.document.root["server"]["world"]
     return path
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    """The one that `name` may be a slip of, else an empty text."""
-    return min(slips(name, known), default=(0, ""))[1]
 
 
 def _siblings(path: str) -> list[str]:
