@@ -24,7 +24,7 @@ from better_compute.api.asgi import Door
 
 log = logging.getLogger(__name__)
 
-_BACKLOG = 2048
+BACKLOG = 2048
 """So many callers may wait for the kernel to hand them over."""
 
 _AT_ONCE = 32
@@ -178,7 +178,7 @@ class Server(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(self._on_error)
         for listening in sockets or ():
-            listening.listen(_BACKLOG)  # the event loop made it as short as what it takes at once
+            listening.listen(BACKLOG)  # the event loop made it as short as what it takes at once
         self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -8,14 +8,14 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+from better_compute.api import server
+from better_compute.api.asgi import Door
 from better_compute.bootstrap.plane import ControlPlane
 from better_compute.domain.policy.urls import mask_database
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from better_compute.http import is_loopback
 
 log = logging.getLogger(__name__)
-
-_BACKLOG = 2048
 
 
 def listen(address: str) -> socket.socket:
@@ -42,7 +42,7 @@ def _listening(bare: socket.socket, place: Any) -> socket.socket:
     try:
         bare.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bare.bind(place)
-        bare.listen(_BACKLOG)
+        bare.listen(server.BACKLOG)
     except OSError:
         bare.close()
         raise
@@ -62,9 +62,6 @@ def is_private(listening: socket.socket) -> bool:
 def serve(plane: ControlPlane, database: str, listening: socket.socket, say: Callable[[str], object]) -> None:
     """Answer until SIGTERM or SIGINT; calls in flight are finished, then the signal takes its usual course. Those that
     do not finish in time are cut off; if that does not end the process, it is ended with the signal's code."""
-    from better_compute.api import server
-    from better_compute.api.asgi import Door
-
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     where = f"listening on {url_of(listening)} for the database {mask_database(database)}"
     server.make(Door(plane.by_token(log.warning)), lambda: say(where)).run(sockets=[listening])

@@ -7,13 +7,13 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from better_compute.domain.policy.secrets import conceal
 from better_compute.domain.values import Json
 from fleetctl.plan.operation import Operation
 
-FORMAT_VERSION = 1
+FORMAT_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from better_compute.domain.ids import DERIVATION
 from better_compute.domain.policy.secrets import mask_text
 from better_compute.domain.problems import Problem
 from fleetctl.desired import Desired, Embedded
+from fleetctl.plan.digest import FORMAT_VERSION
 from fleetctl.report import forms, parts
-from fleetctl.report.parts import FORMAT_VERSION
 
 if TYPE_CHECKING:
     from better_compute.client import SystemInfoView, WhoamiView

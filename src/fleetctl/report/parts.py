@@ -11,9 +11,9 @@ from better_compute.domain import problems
 from better_compute.domain.policy.secrets import SENSITIVE, is_sensitive_name, mask, mask_text
 from fleetctl.desired import Desired
 from fleetctl.diff import ABSENT, Change
+from fleetctl.plan.digest import FORMAT_VERSION
 from fleetctl.report import forms
 
-FORMAT_VERSION: forms.FormatVersion = 1
 _NAMES = re.compile(r"[^.\[\]\"]+")
 
 
