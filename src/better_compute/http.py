@@ -6,8 +6,10 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+import httpcore
 import httpx
 
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
@@ -23,7 +25,8 @@ CONNECTIONS = 64
 """So many calls may be under way at once: as many as an apply makes at most. Each is opened when it is first needed."""
 
 PATIENCE = 10
-"""So many timeouts are the longest that one answer may take in all: a server could send a byte now and then."""
+"""So many timeouts are the longest that one call may take in all, from its first byte to the last of its answer: a
+server could take or send a byte now and then, of a body, of headers, or one interim answer after the other."""
 
 IDLE_SECONDS = 4.0
 """A connection is used again within this time only: servers close idle ones, and a write sent into that is lost."""
@@ -85,13 +88,13 @@ class Http:
         self.secret = None if transport else token
         """What no text may show. In process the bearer is a name, and no secret."""
         self._timeout = timeout
-        self._clock = clock
         try:
             self._client = self._open(token, transport)
         except (OSError, ImportError, ValueError, httpx.InvalidURL) as error:
             # A file of certificates that is not there, a proxy whose URL cannot be used.
             message = f"the network settings of the environment cannot be used: {error}"
             raise _refused(message, "see SSL_CERT_FILE, HTTPS_PROXY and ALL_PROXY") from error
+        _limit(self._client, PATIENCE * timeout, clock)
 
     def _open(self, token: str | None, transport: httpx.BaseTransport | None) -> httpx.Client:
         url = urlsplit("http://embedded" if transport else self.server)
@@ -119,7 +122,10 @@ class Http:
                 )
         except httpx.TimeoutException as error:
             sent = not isinstance(error, httpx.ConnectTimeout)
-            raise NetworkError(f"no answer from {self.server} within {self._timeout:g} s", sent=sent) from error
+            message = f"no answer from {self.server} within {self._timeout:g} s"
+            if isinstance(error.__cause__, _Endless):
+                message = f"{self.server} did not come to the end of its answer within {PATIENCE * self._timeout:g} s"
+            raise NetworkError(message, sent=sent) from error
         except httpx.RequestError as error:
             raise self._failure(error) from error
 
@@ -127,12 +133,9 @@ class Http:
         self._client.close()
 
     def _read(self, answer: httpx.Response) -> bytes:
-        body, end = bytearray(), self._clock() + PATIENCE * self._timeout
+        body = bytearray()
         for chunk in answer.iter_bytes():
             body += chunk
-            if self._clock() > end:
-                message = f"{self.server} did not come to the end of its answer within {PATIENCE * self._timeout:g} s"
-                raise NetworkError(message)
             if len(body) > MAX_ANSWER:
                 message = f"the answer of {self.server} is larger than {MAX_ANSWER >> 20} MiB"
                 raise NetworkError(message, transient=False)
@@ -149,6 +152,60 @@ class Http:
             return NetworkError(f"cannot connect to {self.server}: {text}", "is the server running?", sent=False)
         lasting = isinstance(error, httpx.LocalProtocolError | httpx.DecodingError | httpx.UnsupportedProtocol)
         return NetworkError(f"the connection to {self.server} broke: {text}", transient=not lasting)
+
+
+class _Endless(httpcore.ReadTimeout):
+    """A call takes longer than one may take in all."""
+
+
+class _Stream(httpcore.NetworkStream):
+    """A connection on which no call takes longer than `seconds`: a call begins with what is written after an answer."""
+
+    def __init__(self, stream: httpcore.NetworkStream, seconds: float, clock: Callable[[], float]) -> None:
+        self._stream, self._seconds, self._clock = stream, seconds, clock
+        self._end = clock() + seconds
+        self._answering = False
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        self._answering = True
+        self._check()
+        return self._stream.read(max_bytes, timeout)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if self._answering:
+            self._end, self._answering = self._clock() + self._seconds, False
+        self._check()
+        self._stream.write(buffer, timeout)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(self, *args: Any, **kwargs: Any) -> httpcore.NetworkStream:
+        return _Stream(self._stream.start_tls(*args, **kwargs), self._seconds, self._clock)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+    def _check(self) -> None:
+        if self._clock() > self._end:
+            raise _Endless("the call takes too long")
+
+
+class _Backend(httpcore.SyncBackend):
+    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+        self._seconds, self._clock = seconds, clock
+
+    def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore.NetworkStream:
+        return _Stream(super().connect_tcp(*args, **kwargs), self._seconds, self._clock)
+
+
+def _limit(client: httpx.Client, seconds: float, clock: Callable[[], float]) -> None:
+    """No call of the client takes longer. httpx has limits for each read and write, none for all of them, and no public
+    way to its network: after an upgrade it must still hold, and tests see it, that each of its transports, those of
+    proxies included, has a `_pool` of httpcore, which takes its connections from its `_network_backend`."""
+    for transport in (client._transport, *client._mounts.values()):
+        if isinstance(transport, httpx.HTTPTransport):
+            transport._pool._network_backend = _Backend(seconds, clock)
 
 
 def check_token(token: str | None) -> None:

@@ -2,8 +2,10 @@
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -78,8 +80,8 @@ def reset(handler: Handler) -> None:
     handler.connection.close()
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
+@contextmanager
+def serving(tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     class Scripted(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -102,13 +104,23 @@ def server() -> Iterator[Server]:
             pass
 
     listening = Quiet(("127.0.0.1", 0), Scripted)
-    script = Server(f"http://127.0.0.1:{listening.server_address[1]}")
+    if tls is not None:
+        listening.socket = tls.wrap_socket(listening.socket, server_side=True)
+    script = Server(f"http{'s' if tls else ''}://127.0.0.1:{listening.server_address[1]}")
     thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield script
-    listening.shutdown()
-    thread.join()
-    listening.server_close()
+    try:
+        yield script
+    finally:
+        listening.shutdown()
+        thread.join()
+        listening.server_close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as started:
+        yield started
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from better_compute.client import Attempt, Client
 from better_compute.domain.commands import ArchivePool, CreatePool, OfferPool, UnofferPool
 from better_compute.domain.problems import ComputeError
-from tests.better_compute.client.conftest import Handler, Server, Waits, data, error, reply, reset
+from tests.better_compute.client.conftest import Handler, Server, Step, Waits, data, error, reply, reset
 
 Connect = Callable[..., Client]
 TOKEN = "bc_0123456789abcdef"
@@ -328,16 +328,29 @@ def test_an_answer_without_end_is_cut_off(server: Server, connect: Connect, monk
     assert len(server.received) == 1
 
 
-def test_a_server_that_sends_a_byte_now_and_then_is_given_up(server: Server, connect: Connect) -> None:
-    def drip(handler: Handler) -> None:
-        handler.send_response_only(200)
-        handler.send_header("Content-Length", "1000")
-        handler.end_headers()
+def slowly(head: bytes, drip: bytes) -> Step:
+    """Sends `head` at once and then `drip` again and again."""
+
+    def step(handler: Handler) -> None:
+        handler.wfile.write(head)
         for _ in range(1000):
-            handler.wfile.write(b" ")
+            handler.wfile.write(drip)
             time.sleep(0.01)
 
-    server.script = [drip]
+    return step
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        slowly(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b" "),
+        slowly(b"HTTP/1.1 200 OK\r\nX: ", b"x"),
+        slowly(b"", b"HTTP/1.1 102 Processing\r\n\r\n"),
+    ],
+    ids=["body", "headers", "interim answers"],
+)
+def test_a_server_that_sends_a_little_now_and_then_is_given_up(server: Server, connect: Connect, step: Step) -> None:
+    server.script = [step]
     with pytest.raises(ComputeError, match=r"did not come to the end of its answer within 0\.4 s$"):
         connect(server.url, timeout=0.04).nodes.create_join_token("p")
 

@@ -1,16 +1,23 @@
 """Where a client sends things, and above all where it sends no token."""
 
+import ssl
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 from threading import Barrier
+from time import sleep
 
 import pytest
 
 from better_compute.client import Calls, Client, Retry
 from better_compute.domain.problems import ComputeError
-from better_compute.http import Http, checked_url, is_loopback
-from tests.better_compute.client.conftest import Handler, Server, data
+from better_compute.http import PATIENCE, TIMEOUT, Http, NetworkError, checked_url, is_loopback
+from tests.better_compute.client.conftest import Handler, Server, data, reply, serving
 
 TOKEN = "bc_0123456789abcdef"
+TLS = Path(__file__).with_name("tls.pem")
+"""A key and a certificate of 127.0.0.1 that vouches for itself."""
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "http://localhost", "http://[::1]:80/x/", "https://h.example"])
@@ -114,3 +121,75 @@ def test_as_many_calls_are_under_way_as_an_apply_makes_at_most(server: Server) -
         answers = list(executor.map(lambda _: http.post("/", b"{}", {}), range(64)))
     http.close()
     assert [answer.status for answer in answers] == [200] * 64
+
+
+def dripping(handler: Handler) -> None:
+    """Answers, and never comes to the end of its headers."""
+    for _ in range(500):
+        handler.wfile.write(b"H")
+        sleep(0.01)
+
+
+def test_a_proxy_that_sends_a_byte_now_and_then_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", server.url)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    server.script = [dripping]
+    http = Http("http://compute.invalid", timeout=0.03)
+    with pytest.raises(NetworkError, match=r"did not come to the end of its answer within 0\.3 s$"):
+        http.post("/", b"{}", {})
+    http.close()
+
+
+def test_a_connection_may_live_longer_than_a_call(server: Server) -> None:
+    seen = []
+
+    def step(handler: Handler) -> None:
+        seen.append(handler.client_address)
+        reply(200, {}, Connection="keep-alive")(handler)
+        handler.handle_one_request()  # the next one on the same connection
+
+    now = 0.0
+    server.script = [step]
+    http = Http(server.url, clock=lambda: now)
+    for _ in range(3):
+        assert http.post("/", b"{}", {}).status == 200
+        now += PATIENCE * TIMEOUT + 1
+    http.close()
+    assert seen == [seen[0]] * 3
+
+
+@contextmanager
+def https() -> Iterator[Server]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS)
+    with serving(context) as server:
+        yield server
+
+
+def test_a_token_goes_to_a_server_whose_certificate_is_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(TLS))
+    with https() as server:
+        server.script = [data({})]
+        http = Http(server.url, token=TOKEN)
+        assert http.post("/", b"{}", {}).status == 200
+        assert server.received[0].headers["authorization"] == f"Bearer {TOKEN}"
+        http.close()
+
+
+def test_and_to_no_other() -> None:
+    with https() as server:
+        http = Http(server.url, token=TOKEN)
+        with pytest.raises(NetworkError, match="is not trusted") as caught:
+            http.post("/", b"{}", {})
+        http.close()
+        assert (caught.value.sent, caught.value.transient, server.received) == (False, False, [])
+
+
+def test_nor_does_https_give_a_server_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(TLS))
+    with https() as server:
+        server.script = [dripping]
+        http = Http(server.url, timeout=0.2)
+        with pytest.raises(NetworkError, match=r"did not come to the end of its answer within 2 s$"):
+            http.post("/", b"{}", {})
+        http.close()
