@@ -27,12 +27,16 @@ log = logging.getLogger(__name__)
 BACKLOG = 2048
 """So many callers may wait for the kernel to hand them over."""
 
-_AT_ONCE = 32
-"""So many connections are taken before any is looked at: those are open beyond the most that may be."""
+_AT_ONCE = 2
+"""So many connections are taken in each round of the event loop, or one more in later versions of CPython. The others
+wait in the kernel, where they are none of this process's files."""
 
-_RESERVE = 64 + 4 * _AT_ONCE
-"""File descriptors that are not connections: two for each of the database's, the standard ones, the event loop's; and
-those of connections too many, which the event loop gives back some rounds after it took them."""
+_ROUNDS = 4
+"""In the third round after it was taken a connection too many is given back: so many rounds' are open at most."""
+
+_RESERVE = 64 + _ROUNDS * (_AT_ONCE + 1)
+"""File descriptors that are not among the connections that may be open: two for each of the database's (40), the
+standard ones, the event loop's, what the process was started with; and the connections too many."""
 
 _STEP = 256 * 1024
 """Bytes that a client must read, or the whole rest, before its time begins anew."""
@@ -54,13 +58,14 @@ class Limits:
     grace: float = 30.0
     """How long calls in flight may take to finish after SIGTERM or SIGINT."""
     connections: int | None = None
-    """The most at once; None is what the process may open files for, and 1000 at most."""
+    """The most at once; None is what the process may open files for, and 1000 at most. With so few files that the
+    database would need them all it is one."""
 
     def most(self) -> int:
         if self.connections is not None:
             return self.connections
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        return 1000 if files == resource.RLIM_INFINITY else min(1000, max(files - _RESERVE, files // 4))
+        return 1000 if files == resource.RLIM_INFINITY else min(1000, max(files - _RESERVE, 1))
 
 
 class Connection(H11Protocol):
@@ -233,6 +238,7 @@ def make(door: Door, announce: Callable[[], object], limits: Limits | None = Non
         log_config=None,
         access_log=False,
         server_header=False,
+        loop="asyncio",  # another one has its own ways: how many it takes at once, and what it says when it cannot
         backlog=_AT_ONCE,
         timeout_keep_alive=limits.idle,  # type: ignore[arg-type]  # any number of seconds will do
     )

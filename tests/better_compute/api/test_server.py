@@ -201,14 +201,16 @@ def test_a_request_with_two_lengths_is_refused_and_the_connection_closed(
 
 
 PROGRAM = """
-import json, logging, resource, socket, sys, threading
+import json, logging, os, resource, socket, sys, threading
 from better_compute.api.asgi import Door
 from better_compute.api.server import Limits, make
 from better_compute.wire.message import Response
 
-files, limits = json.loads(sys.argv[1])
+files, held, limits = json.loads(sys.argv[1])
 if files:
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+for _ in range(held):
+    os.dup(0)
 
 def handle(request):
     if request.path == "/waits":
@@ -238,9 +240,9 @@ class Served:
 
 
 @contextmanager
-def program(files: int = 0, **limits: Any) -> Iterator[Served]:
-    """A process that serves with these limits, and its URL; with at most so many open files."""
-    arguments = [sys.executable, "-c", PROGRAM, json.dumps([files, limits])]
+def program(files: int = 0, held: int = 0, **limits: Any) -> Iterator[Served]:
+    """A process that serves with these limits, and its URL; with at most so many open files, so many of them held."""
+    arguments = [sys.executable, "-c", PROGRAM, json.dumps([files, held, limits])]
     # A file: a pipe that is full would hold up who writes too much.
     with (
         tempfile.TemporaryFile("w+") as said,
@@ -263,12 +265,29 @@ def health(url: str) -> int:
     pytest.fail("nobody is answered")
 
 
-def test_idle_connections_do_not_take_the_last_open_file() -> None:
-    with program(files=128, head=1.0) as server, ExitStack() as stack:
-        for _ in range(140):
+@pytest.mark.parametrize("files", [64, 100, 128, 200])
+def test_idle_connections_do_not_take_the_last_open_file(files: int) -> None:
+    """With the database's files open too, and however many connect before the server comes to look."""
+    database = 40 if files >= 100 else 2
+    with program(files=files, held=database, head=1.0) as server, ExitStack() as stack:
+        server.process.send_signal(signal.SIGSTOP)
+        for _ in range(files + 100):
             stack.enter_context(peer(server.url))
+        server.process.send_signal(signal.SIGCONT)
         assert health(server.url) == 200
-        assert len(server.lines()) == 1
+        [line] = server.lines()
+    assert "connections are open: any more are closed at once" in line
+
+
+def test_a_crowd_that_comes_at_once_is_taken_soon() -> None:
+    with program() as server, ExitStack() as stack:
+        begin = time.monotonic()
+        crowd = [stack.enter_context(peer(server.url)) for _ in range(300)]
+        for connection in crowd:
+            connection.sendall(HEALTH)
+        for connection in crowd:
+            assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
+        assert time.monotonic() - begin < 5
 
 
 def test_the_want_of_open_files_is_told_by_one_line() -> None:
