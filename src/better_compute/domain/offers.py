@@ -10,7 +10,7 @@ from better_compute.domain.decision import UNCHANGED, Decision, version_conflict
 from better_compute.domain.events import PoolOffered, PoolUnoffered, QuotaUpdated
 from better_compute.domain.facts import Facts, check_tenant
 from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, NOT_FOUND, Problem, Refused, errors
-from better_compute.domain.quotas import check_atoms, check_quota, freeze_rows, limits, set_rows
+from better_compute.domain.quotas import check_atoms, check_quota, check_rows, freeze_rows, limits, set_rows
 from better_compute.domain.state import Delta, Offer, Pool, PoolState, QuotaRow, Terms
 
 PRIORITIES = range(-1000, 1001)
@@ -42,6 +42,7 @@ def offer(state: PoolState, pool: Pool, command: OfferPool, facts: Facts) -> Dec
     problems = [
         *check_tenant(tenant_id, facts),
         *check_offerable(state, pool, after),
+        *check_rows(rows, command.quota),
         *check_atoms(command.quota if held is None else terms.quota, pool.sharing),
     ]
     if refusing := errors(problems):
@@ -121,6 +122,8 @@ def set_quota(state: PoolState, pool: Pool, command: SetQuota) -> Decision | Ref
         message = "the quotas of an archived pool cannot be set"
         return Refused((Problem(INVALID_STATE, "offer.archived", message),))
     rows = state.rows(tenant_id)
+    if problems := check_rows(rows, command.quota):
+        return Refused(tuple(problems))
     changed = set_rows(rows, command.quota, whole=False)
     if not changed:
         return UNCHANGED

@@ -16,6 +16,9 @@ _ATOMS = tuple(dict.fromkeys(ATOMS.values()))
 RESOURCES = (*_ATOMS, *SCALARS)
 """Every resource the code knows: the atoms, then the scalars of hosts."""
 
+MOST_ROWS = 256
+"""Rows of a tenant in a pool, those of 0 included: none ever goes, and whatever is told of an offer tells them all."""
+
 _GUESSES = 8
 """So many names of one quota are compared with every known one, which takes its time: whoever sends a quota of nothing
 but nonsense is not waited for. A slip of a letter or two is found for each of them."""
@@ -24,7 +27,9 @@ _SCALAR = re.compile(r"[a-z][A-Za-z0-9]{0,63}")
 
 
 def check_quota(quota: Mapping[str, object]) -> list[Problem]:
-    """Rule quota.value for every row: the resource's name and its limit."""
+    """Rule quota.value for every row, the resource's name and its limit; of too many rows none is judged."""
+    if len(quota) > MOST_ROWS:
+        return [_too_many(f"and {len(quota)} are named")]
     problems: list[Problem] = []
     guesses = _GUESSES
     for resource, limit in quota.items():
@@ -45,6 +50,15 @@ def check_quota(quota: Mapping[str, object]) -> list[Problem]:
                 )
             )
     return problems
+
+
+def check_rows(rows: Mapping[str, QuotaRow], quota: Mapping[str, int]) -> list[Problem]:
+    """Rule quota.value for the rows that a tenant has and those that are named beside them. Where there are too many
+    already they can still be set: only a further one is refused."""
+    more = len(quota.keys() - rows.keys())
+    if more and len(rows) + more > MOST_ROWS:
+        return [_too_many(f"and it has {len(rows)}: {more} more are named")]
+    return []
 
 
 def check_atoms(quota: Mapping[str, int], sharing: str) -> list[Problem]:
@@ -100,6 +114,11 @@ def _check_resource(resource: str) -> Problem | None:
         hint = f"did you mean {' or '.join(nearest)}?" if nearest else ""
         return Problem(INVALID_INPUT, "quota.value", f"no such resource; {allowed}", path, hint)
     return _warning(path, f"a resource that no host provides; {allowed}")
+
+
+def _too_many(there: str) -> Problem:
+    message = f"a tenant has at most {MOST_ROWS} rows in a pool, those of 0 included, {there}"
+    return Problem(INVALID_INPUT, "quota.value", message, "quota")
 
 
 def _warning(path: str, message: str, hint: str = "") -> Problem:

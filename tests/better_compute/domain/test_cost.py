@@ -16,7 +16,7 @@ import pytest
 
 from better_compute.domain.decide import decide
 from better_compute.domain.families import check_model
-from better_compute.domain.quotas import check_atoms, check_quota
+from better_compute.domain.quotas import MOST_ROWS, check_atoms, check_quota
 from better_compute.domain.state import PoolState
 from tests.decisions import FACTS, after, create, update
 
@@ -41,13 +41,18 @@ def calls(work: Callable[[], object]) -> Counter[str]:
 
 def nonsense(start: str, letters: str, length: int) -> dict[str, int]:
     random = Random(1)
-    return {start + "".join(random.choice(letters) for _ in range(length)): 1 for _ in range(500)}
+    return {start + "".join(random.choice(letters) for _ in range(length)): 1 for _ in range(MOST_ROWS)}
 
 
 @pytest.mark.parametrize("quota", [nonsense("hugep", "aeg2Mi", 7), nonsense("Gpu.", "migslot", 7)], ids=["near", "bad"])
 def test_each_resource_of_a_quota_of_nonsense_is_named_and_costs_little(quota: dict[str, int]) -> None:
     assert calls(lambda: check_quota(quota)).total() < 300 * len(quota)
     assert [problem.path for problem in check_quota(quota)] == [f"quota.{resource}" for resource in quota]
+
+
+def test_a_quota_of_far_too_many_rows_costs_as_little_whatever_they_are() -> None:
+    few, many = (dict.fromkeys(map(str, range(rows)), -1) for rows in (MOST_ROWS + 1, 25_000))
+    assert calls(lambda: check_quota(many)) == calls(lambda: check_quota(few))
 
 
 def test_the_first_names_are_guessed_at_and_a_slip_always_is() -> None:

@@ -10,7 +10,8 @@ import pytest
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.events import PoolOffered, PoolUnoffered, QuotaUpdated
 from better_compute.domain.facts import Facts
-from better_compute.domain.state import QuotaRow, Terms
+from better_compute.domain.quotas import MOST_ROWS
+from better_compute.domain.state import PoolState, QuotaRow, Terms
 from tests.decisions import (
     FACTS,
     after,
@@ -31,6 +32,11 @@ from tests.decisions import (
 
 SLICED: dict[str, Any] = {"policy": {"gpu": {"slots": 4}}, "owner_quota": {"gpu.slot": 8}}
 SINGLE: dict[str, Any] = {"policy": {"singleTenant": True}}
+
+
+def scalars(rows: int, limit: int = 1) -> dict[str, int]:
+    """A quota of so many rows, none of them of an atom."""
+    return {f"scalar{n}": limit for n in range(rows)}
 
 
 @pytest.mark.parametrize("sharing", ["timeslice", "mps"])
@@ -226,6 +232,50 @@ def test_quota_value_warns_of_an_unknown_scalar() -> None:
 def test_quota_value_warns_of_rows_that_grant_nothing(sharing: str, quota: dict[str, int], paths: set[str]) -> None:
     found = warned(pool(sharing=sharing), offer("acme", quota))
     assert {path for rule, path in found if rule == "quota.value"} == paths
+
+
+@pytest.mark.parametrize("named", [MOST_ROWS + 1, 25_000])
+def test_quota_value_refuses_a_command_of_too_many_rows_with_one_problem(named: int) -> None:
+    quota = {f"Nonsense {n}": -1 for n in range(named)}
+    for state, command, path in (
+        (pool(), offer("acme", quota), "quota"),
+        (pool(), set_quota("root", quota), "quota"),
+        (PoolState(), create(owner_quota=quota), "ownerQuota"),
+    ):
+        [problem] = problems(state, command)
+        assert (problem.code, problem.rule, problem.path) == ("INVALID_INPUT", "quota.value", path)
+        assert str(MOST_ROWS) in problem.message
+
+
+def test_quota_value_takes_as_many_rows_as_a_tenant_may_have() -> None:
+    most = scalars(MOST_ROWS)
+    state = after(create(owner_quota=most), offer("acme", most), offer("acme", most, priority=1))
+    assert set(state.quotas["acme"]) == set(state.quotas["root"]) == set(most)
+
+
+@pytest.mark.parametrize("tenant_id", ["root", "acme"])
+def test_quota_value_counts_the_rows_that_are_there_those_of_zero_too(tenant_id: str) -> None:
+    zeros = scalars(MOST_ROWS, 0)
+    state = after(create(owner_quota=zeros), offer("acme", zeros))
+    for command in (offer(tenant_id, {"other": 1}), set_quota(tenant_id, {"other": 1})):
+        [problem] = problems(state, command)
+        assert (problem.code, problem.rule, problem.path) == ("INVALID_INPUT", "quota.value", "quota")
+        assert "those of 0 included" in problem.message
+    named = dict.fromkeys(zeros, 1)
+    assert allowed(state, offer(tenant_id, named)).changed
+    assert allowed(state, set_quota(tenant_id, named)).changed
+
+
+def test_quota_value_counts_the_rows_that_a_withdrawn_offer_left() -> None:
+    state = after(create(), offer("acme", scalars(MOST_ROWS)), unoffer())
+    assert refused(state, offer("acme", {"other": 1})) == ("INVALID_INPUT", "quota.value")
+
+
+def test_quota_value_lets_rows_be_lowered_where_there_are_too_many_already() -> None:
+    state = after(create(), offer("acme", scalars(MOST_ROWS)))
+    state.quotas["acme"]["other"] = QuotaRow(1)
+    assert allowed(state, set_quota("acme", {"other": 0})).changed
+    assert refused(state, set_quota("acme", {"other": 0, "another": 0})) == ("INVALID_INPUT", "quota.value")
 
 
 def test_quota_exact_max_may_fall_below_use_and_then_nothing_is_available() -> None:
