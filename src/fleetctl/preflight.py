@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from better_compute.client import Client, Verdict
 
 
-_MANY = 50
-"""So many names that are not there are told the nearest; each costs a look at all that are."""
-
-
 def _nowhere(_rule: str, _name: str) -> str:
     return ""
 
@@ -164,12 +160,10 @@ class _Names:
     def _near(self, rule: str, name: str) -> str:
         asked = (rule, name)
         if asked not in self.hints:
-            self.hints[asked] = self._hint(rule, name) if len(self.hints) < _MANY else ""
+            known = self._known(rule)
+            brought = "" if name in known else self.declared(rule, name)
+            self.hints[asked] = brought or self.nearest.hint(name, known)
         return self.hints[asked]
-
-    def _hint(self, rule: str, name: str) -> str:
-        known = self._known(rule)
-        return ("" if name in known else self.declared(rule, name)) or self.nearest.hint(name, known)
 
     def _known(self, rule: str) -> Collection[str]:
         if rule == "pool.site":

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from better_compute.domain.problems import ComputeError, Problem, Source
 from fleetctl.desired import worlds
@@ -47,32 +49,37 @@ def check(desired: Desired) -> list[Problem]:
     return []
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Declared:
     """What the world file of `server` declares; nothing where that is no embedded control plane, or has no such file.
     The file is read when it is first asked about."""
 
     server: str | Embedded
     tenant_id: str
-    _content: Any = None
 
     def hint(self, rule: str, name: str) -> str:
         """How to bring in what `rule` finds nowhere, where the world file has it; else an empty text."""
         server = self.server
-        if not isinstance(server, Embedded) or not server.world or rule not in _LISTS:
+        if not isinstance(server, Embedded) or not server.world or name not in self._names.get(rule, ()):
             return ""
-        if self._content is None:
-            try:
-                self._content = _read(server.world).content
-            except ComputeError:
-                return ""  # whoever reads it says what is wrong in it
-        for entry in getattr(self._content, _LISTS[rule]):
-            owned = rule not in _OWNED or entry.tenant_id == self.tenant_id
-            if entry.id == name and owned:
-                world, database = _from_here(server.world), _from_here(server.database)
-                command = f"better-compute world {quote(world)} --database {quote(database)}"
-                return f"{world} has it and the database has not: run `{command}`"
-        return ""
+        world, database = _from_here(server.world), _from_here(server.database)
+        command = f"better-compute world {quote(world)} --database {quote(database)}"
+        return f"{world} has it and the database has not: run `{command}`"
+
+    @cached_property
+    def _names(self) -> Mapping[str, frozenset[str]]:
+        """By rule; none where somebody who reads the file says what is wrong in it."""
+        assert isinstance(self.server, Embedded)
+        try:
+            content = _read(self.server.world or "").content
+        except ComputeError:
+            return {}
+        return {
+            rule: frozenset(
+                entry.id for entry in getattr(content, name) if rule not in _OWNED or entry.tenant_id == self.tenant_id
+            )
+            for rule, name in _LISTS.items()
+        }
 
 
 def _read(path: str) -> World:

@@ -17,8 +17,6 @@ from fleetctl.desired.says import meant
 from fleetctl.desired.shape import REQUIRED, UNMANAGED, Pool, meaning
 
 _KNOWN = dict.fromkeys(shape.names(Pool))
-_MANY = 50
-"""With more problems than these, none has a hint that costs a look at every key."""
 
 
 @dataclass(slots=True)
@@ -61,6 +59,7 @@ def gather(parts: Sequence[Part], roots: Roots, caller: str | None, found: Found
     for draft in drafts:
         _check_entry(draft, roots, found)
         _claim(draft, names, found)
+    _check_keys(drafts, roots, found)
     for draft in drafts:
         for place, offer in _maps(draft.place.at("offers"), draft.fields.get("offers")):
             _offer(draft, place, offer, roots, found)
@@ -107,19 +106,31 @@ def _id(item: Mapping[str, Any], name: str) -> str | None:
 
 def _check_entry(draft: Draft, roots: Roots, found: Found) -> None:
     """What an entry must hold, its defaults counted in."""
-    place, fields, prefix = draft.place, draft.fields, roots.get("keyPrefix")
+    place, fields = draft.place, draft.fields
     if "idempotencyKey" not in fields and "id" not in fields and not found.explained(place, "idempotencyKey"):
         message = "a pool needs an idempotencyKey, or the id of a pool to adopt"
         found.add("fleet.required", message, place, "idempotencyKey")
-    if prefix and draft.key and "id" not in fields and not draft.key.startswith(prefix):
-        message = f"keys of this fleet begin with its keyPrefix, {prefix}"
-        hint = f"begin it with {prefix}, or add the id of an existing pool to adopt it"
-        found.add("fleet.keyPrefix", message, place, "idempotencyKey", hint=hint)
     if fields.get("archived", False) is False and "defaults" not in roots.faulty:
         for name in REQUIRED:
             said = name in fields or name in roots.defaults("pool")
             if not said and not found.explained(place, name):
                 found.add("fleet.required", f"it is missing: {meaning(Pool, name)}", place, name)
+
+
+def _check_keys(drafts: Sequence[Draft], roots: Roots, found: Found) -> None:
+    """Keys begin with the fleet's prefix. Where several do and none has it, it is the prefix that is wrong."""
+    prefix = roots.get("keyPrefix", "")
+    keyed = [(draft, draft.key) for draft in drafts if draft.key and "id" not in draft.fields]
+    outside = [(draft, key) for draft, key in keyed if not key.startswith(prefix)]
+    if len(outside) == len(keyed) > 1:
+        message = f"no key of this fleet begins with its keyPrefix, {prefix}"
+        hint = f"the first key is {outside[0][1]}"
+        found.add("fleet.keyPrefix", message, roots.places["keyPrefix"], hint=hint)
+        return
+    hint = f"begin it with {prefix}, or add the id of an existing pool to adopt it"
+    for draft, _ in outside:
+        message = f"keys of this fleet begin with its keyPrefix, {prefix}"
+        found.add("fleet.keyPrefix", message, draft.place, "idempotencyKey", hint=hint)
 
 
 def _claim(draft: Draft, names: dict[str, Draft], found: Found) -> None:
@@ -140,9 +151,8 @@ def _judge_strays(strays: Sequence[tuple[str, Place]], names: Mapping[str, Draft
     """Offers of a list whose pool has no entry."""
     nearest = Nearest()
     for name, place in strays:
-        hint = nearest.hint(name, names) if len(found.problems) < _MANY else ""
-        message = "no entry of this fleet has this key or id"
-        found.add("fleet.pool", message, place, "pool", hint=hint or "write the key of an entry")
+        hint = nearest.hint(name, names) or "write the key of an entry"
+        found.add("fleet.pool", "no entry of this fleet has this key or id", place, "pool", hint=hint)
 
 
 def _listed(

@@ -16,19 +16,22 @@ from fleetctl.files import Document
 RULE = "fleet.document"
 
 _VERSION = "apiVersion"
+_COMMON = frozenset({"server", "defaults", "exclude"})
+"""Fields that files of other tools have too."""
 _REPORT = frozenset({"formatVersion", "kind"})
 """Fields of every report of `fleetctl`, plans included, and of no fleet document."""
 
 
 def is_foreign(root: Mapping[str, Any]) -> bool:
     """Whether a document shares no field with those of a fleet, not even by a slip, but for the `apiVersion` of
-    something else; or is a report."""
+    something else, and a few common ones among more of its own; or is a report."""
     if root.keys() >= _REPORT:
         return True
-    if not DOCUMENT_FIELDS.isdisjoint(root.keys() - {_VERSION}) or "fleet" in str(root.get(_VERSION, "")):
+    shared = DOCUMENT_FIELDS & root.keys() - {_VERSION}
+    if shared - _COMMON or "fleet" in str(root.get(_VERSION, "")):
         return False
-    names = [name for name in root if name != _VERSION and not name.startswith(IGNORED)]
-    return bool(names) and not any(slip_of(name, DOCUMENT_FIELDS - root.keys()) for name in names)
+    own = [name for name in root if name not in DOCUMENT_FIELDS and not name.startswith(IGNORED)]
+    return len(own) > len(shared) and not any(slip_of(name, DOCUMENT_FIELDS - root.keys()) for name in own)
 
 
 def judge(documents: Sequence[Document], found: Found) -> None:

@@ -16,8 +16,8 @@ from fleetctl.desired.drafts import Draft
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import Desired, Place, PoolEntry
 from fleetctl.desired.roots import Roots
-from fleetctl.desired.shape import DEFAULT_FLEET, REQUIRED
-from fleetctl.files import Document, FilesError, beside, read_fleet
+from fleetctl.desired.shape import REQUIRED
+from fleetctl.files import UNNAMED, Document, FilesError, beside, read_fleet
 
 
 def load(path: Path, *, caller: str | None = None, tell: Callable[[str], None] | None = None) -> Desired:
@@ -55,7 +55,7 @@ def assemble(documents: Sequence[Document], directory: Path, *, caller: str | No
         raise FilesError(found.in_order(documents))
     built = [_entry(draft, root, named or "") for draft in entries]
     return Desired(
-        fleet=root.get("fleet", DEFAULT_FLEET),
+        fleet=root.get("fleet", UNNAMED),
         tenant_id=root.get("tenantId"),
         caller=named,
         key_prefix=root.get("keyPrefix"),

@@ -17,10 +17,10 @@ from better_compute.domain.offers import PRIORITIES
 from better_compute.domain.quotas import RESOURCES
 from fleetctl.desired import says
 from fleetctl.desired.says import Says
+from fleetctl.files import UNNAMED
 
 API_VERSION = "fleet/v1"
 UNMANAGED = "unmanaged"
-DEFAULT_FLEET = "default"
 REQUIRED = ("siteId", "class", "gpuModel")
 """What a pool needs, its defaults counted in; a tombstone needs none of them."""
 
@@ -170,7 +170,7 @@ class Root(Record):
     api_version: Annotated[Literal["fleet/v1"], Says(API_VERSION, says.word(API_VERSION))] = _optional(
         "The version of the format."
     )
-    fleet: Id = _optional(f"The fleet's name; left out: {DEFAULT_FLEET}.")
+    fleet: Id = _optional(f"The fleet's name; left out: {UNNAMED}.")
     tenant_id: Id = _optional("The tenant that owns the pools, and acts.")
     caller: Id = _optional("The identity that applies; pool ids derive from tenant, caller and key.")
     key_prefix: Annotated[str, Field(pattern=_PREFIX), Says(f"3 to 128 {_CHARACTERS}", says.text)] = _optional(

@@ -34,8 +34,8 @@ _PART = re.compile(rb"(?:pools|offers)[\"']?[ \t]*:")
 _LIKE = re.compile(rb"^[ \t{]*[\"']?(?:pools|offers|apiVersion)[\"']?[ \t]*:", re.MULTILINE)
 _OF_ONE = ("apiVersion", "fleet", "tenantId", "caller", "keyPrefix", "server")
 """What the documents of one fleet agree on."""
-_UNNAMED = "default"
-"""The fleet whose documents name none."""
+UNNAMED = "default"
+"""The name of the fleet whose documents say none."""
 
 
 def beside(path: Path, documents: Iterable[Document]) -> str | None:
@@ -74,7 +74,7 @@ def _files(root: str) -> Iterator[Found]:
 def _own(documents: Sequence[Document]) -> dict[str, str | None]:
     """What the documents say of their fleet; None for what is more than text."""
     said = {name: document.root[name] for document in documents for name in _OF_ONE if name in document.root}
-    return {"fleet": _UNNAMED, **{name: value if isinstance(value, str) else None for name, value in said.items()}}
+    return {"fleet": UNNAMED, **{name: value if isinstance(value, str) else None for name, value in said.items()}}
 
 
 def _is_part(found: Found, own: Mapping[str, str | None]) -> bool:

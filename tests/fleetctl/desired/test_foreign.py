@@ -16,7 +16,8 @@ FOREIGN = {
     "compose": "services: {web: {image: nginx}}\nvolumes: {}\nnetworks: {}\n",
     "manifest": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n",
     "manifests": "apiVersion: v1\nkind: Service\nspec: {}\n---\napiVersion: v1\nkind: Secret\ndata: {}\n",
-    "workflow": "name: ci\non: [push]\njobs: {}\n",
+    "workflow": "name: ci\non: [push]\ndefaults: {run: {shell: bash}}\njobs: {}\n",
+    "settings": "server: {port: 8080}\nexclude: [tmp]\nlogging: debug\nname: web\nworkers: 4\n",
 }
 PLAN = {"formatVersion": 1, "kind": "plan", "fleet": "demo", "tenantId": "root", "caller": "sa_fleet", "operations": []}
 
@@ -57,6 +58,9 @@ def test_a_report_is_told_as_one() -> None:
         ("apiVersion: fleet/v2\nthings: []\n", "fleet.type"),
         ("apiVersion: v1\n", "fleet.type"),
         ("apiVersion: v1\npools: []\nmetadata: {}\n", "fleet.type"),
+        ("pools: []\nname: web\nservices: {}\n", "fleet.unknown"),
+        ("defaults: {}\nname: web\n", "fleet.unknown"),
+        ("defaults: {}\nofers: []\nname: web\n", "fleet.unknown"),
     ],
 )
 def test_a_fleet_document_with_a_slip_in_it_is_one_all_the_same(text: str, rule: str) -> None:

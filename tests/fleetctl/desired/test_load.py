@@ -401,6 +401,20 @@ def test_a_key_outside_of_the_prefix_is_refused() -> None:
     assert desired(pool() + "keyPrefix: fra\n").key_prefix == "fra"
 
 
+def test_a_prefix_that_no_key_has_is_one_mistake() -> None:
+    keys = ["fra1-a", "fra1-b"]
+    pools = "".join(POOL.replace("fra1-a", key) for key in keys)
+    problem = refusal(f"{HEAD}keyPrefix: ams1-\npools:\n{pools}")
+    assert (problem.rule, problem.path, problem.hint) == (
+        "fleet.keyPrefix",
+        "keyPrefix",
+        "the first key is fra1-a",
+    )
+    assert problem.message == "no key of this fleet begins with its keyPrefix, ams1-"
+    some = refused(f"{HEAD}keyPrefix: ams1-\npools:\n{pools}{POOL.replace('fra1-a', 'ams1-a')}")
+    assert [p.path for p in some] == [f"pools[{key}].idempotencyKey" for key in keys]
+
+
 # Shapes
 
 
