@@ -29,7 +29,7 @@ _SCALAR = re.compile(r"[a-z][A-Za-z0-9]{0,63}")
 def check_quota(quota: Mapping[str, object]) -> list[Problem]:
     """Rule quota.value for every row, the resource's name and its limit; of too many rows none is judged."""
     if len(quota) > MOST_ROWS:
-        return [_too_many(f"and {len(quota)} are named")]
+        return [_too_many(len(quota))]
     problems: list[Problem] = []
     guesses = _GUESSES
     for resource, limit in quota.items():
@@ -55,10 +55,8 @@ def check_quota(quota: Mapping[str, object]) -> list[Problem]:
 def check_rows(rows: Mapping[str, QuotaRow], quota: Mapping[str, int]) -> list[Problem]:
     """Rule quota.value for the rows that a tenant has and those that are named beside them. Where there are too many
     already they can still be set: only a further one is refused."""
-    more = len(quota.keys() - rows.keys())
-    if more and len(rows) + more > MOST_ROWS:
-        return [_too_many(f"and it has {len(rows)}: {more} more are named")]
-    return []
+    total = len(rows.keys() | quota.keys())
+    return [_too_many(total)] if MOST_ROWS < total != len(rows) else []
 
 
 def check_atoms(quota: Mapping[str, int], sharing: str) -> list[Problem]:
@@ -116,8 +114,8 @@ def _check_resource(resource: str) -> Problem | None:
     return _warning(path, f"a resource that no host provides; {allowed}")
 
 
-def _too_many(there: str) -> Problem:
-    message = f"a tenant has at most {MOST_ROWS} rows in a pool, those of 0 included, {there}"
+def _too_many(rows: int) -> Problem:
+    message = f"a tenant has at most {MOST_ROWS} rows in a pool, those of 0 included, and it would have {rows}"
     return Problem(INVALID_INPUT, "quota.value", message, "quota")
 
 
