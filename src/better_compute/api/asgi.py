@@ -24,6 +24,8 @@ LAST_SECONDS = 1.0
 _TWO_LENGTHS = Problem(INVALID_INPUT, "", "a request has a Content-Length or a Transfer-Encoding, not both")
 """RFC 9112, 6.1: a proxy may have read another body than this server would."""
 
+_NONSENSE = Problem(INVALID_INPUT, "", "what came is no valid HTTP request")
+
 
 class Door:
     """An application whose every path is the handler's, with no router that would answer some of them itself. The
@@ -54,6 +56,10 @@ class Door:
         # What is left of an unread body must not be taken for the next request.
         close = {"connection": "close"} if unread else {}
         await Outgoing(answer.body, answer.status, {**answer.headers, **close})(scope, receive, send)
+
+    def answer_to_nonsense(self) -> Response:
+        """What is said to who does not speak HTTP; it needs no database."""
+        return self._handle(Request("", "", unread=_NONSENSE))
 
     def hurry(self) -> None:
         """The server is to stop: from now on it waits for bodies no longer than `LAST_SECONDS`."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
@@ -23,6 +24,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from better_compute.api.asgi import Door
 
 log = logging.getLogger(__name__)
+
+_faults = logging.getLogger(f"{__name__}.faults")
+_faults.setLevel(logging.ERROR)
+"""Where uvicorn tells of a connection: of our faults, and nothing that its client could have a line written with."""
 
 BACKLOG = 2048
 """So many callers may wait for the kernel to hand them over."""
@@ -74,17 +79,21 @@ class Connection(H11Protocol):
 
     After an upgrade of uvicorn it must still hold, and tests see it: `connections` has this connection from
     `connection_made` to `connection_lost`, `handle_events` sets a new `cycle` for each request whose headers are
-    complete, and `on_response_complete` is called after each answer. `conn` is h11's.
+    complete, and `on_response_complete` is called after each answer. `conn` is h11's. What a client sends is told to
+    `logger` below the level of an error, what is no HTTP is answered by `send_400_response`, and an upgrade is ignored.
+    A `cycle` that is `disconnected` hears so as its `message_event` is set, and sends no more.
 
     A client that will send no more (a half-closed connection) still gets the answer to what it asked: the call is
-    carried out.
+    carried out. So does one that sends more after its last request: that is not read.
     """
 
+    door: Door
     limits = Limits()
     crowd: Crowd
     _ended = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        self.logger = _faults
         super().connection_made(transport)
         self._drop = self.loop.call_later(self.limits.head, transport.abort)
         if self.crowd.is_too_large(len(self.connections)):
@@ -95,14 +104,32 @@ class Connection(H11Protocol):
         self._drop.cancel()
         self.crowd.shrank(len(self.connections))
 
+    def data_received(self, data: bytes) -> None:
+        if self.conn.their_state is not h11.MUST_CLOSE:
+            super().data_received(data)
+
     def handle_events(self) -> None:
         before = self.cycle
-        try:
-            super().handle_events()
-        except h11.LocalProtocolError:  # nonsense after an answer that came early, to which there is none
-            self.transport.abort()
+        super().handle_events()
         if self.cycle is not before:
             self._wait()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  # uvicorn's own words
+        """The last answer; the request that is broken by now is not carried out, since its body has no end."""
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # it was answered early: that was the answer
+            self.transport.abort()
+            return
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        answer = self.door.answer_to_nonsense()
+        headers = [*answer.headers.items(), ("content-length", str(len(answer.body))), ("connection", "close")]
+        status = HTTPStatus(answer.status)
+        head = h11.Response(status_code=status, headers=headers, reason=status.phrase)
+        for event in (head, h11.Data(data=answer.body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+        self._wait()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio keeps the connection where it is true
         self._ended = True
@@ -130,7 +157,8 @@ class Connection(H11Protocol):
             left = self.transport.get_write_buffer_size()
             self._drop = self.loop.call_later(self.limits.answer, self._goes_on, left)
             return
-        if not self.cycle.response_complete:
+        # Also when it is closing and only what was written is to be sent.
+        if self.cycle is not None and not self.cycle.response_complete and not self.transport.is_closing():
             return
         seconds = self.limits.head if self.conn.their_state is h11.SEND_BODY else self.limits.idle
         self._drop = self.loop.call_later(seconds, self.transport.abort)
@@ -229,7 +257,7 @@ def make(door: Door, announce: Callable[[], object], limits: Limits | None = Non
     """What serves on the sockets that its `run` is given, until SIGTERM or SIGINT. `announce` is called once callers
     are answered and a signal is heeded: not before, when one would end the process in the middle of its start."""
     limits = limits or Limits()
-    protocol = type("Limited", (Connection,), {"limits": limits, "crowd": Crowd(limits.most())})
+    protocol = type("Limited", (Connection,), {"door": door, "limits": limits, "crowd": Crowd(limits.most())})
     config = uvicorn.Config(
         door,
         http=protocol,

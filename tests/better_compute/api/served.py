@@ -13,9 +13,13 @@ from better_compute.wire.message import Handle
 
 
 @contextmanager
-def served(handle: Handle, body_seconds: float = BODY_SECONDS, limits: Limits | None = None) -> Iterator[str]:
-    """The URL of a real server on a port of the loopback interface."""
+def served(
+    handle: Handle, body_seconds: float = BODY_SECONDS, limits: Limits | None = None, send_buffer: int | None = None
+) -> Iterator[str]:
+    """The URL of a real server on a port of the loopback interface; the kernel holds so many bytes for it to send."""
     with socket.socket() as listening:
+        if send_buffer is not None:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
         listening.bind(("127.0.0.1", 0))
         started = threading.Event()
         server = make(Door(handle, body_seconds), started.set, limits)
