@@ -10,18 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from better_compute.domain.ids import derive
-from better_compute.domain.nodes import Inventory
+from better_compute.domain.nodes import Inventory, Machine
 from better_compute.domain.problems import ComputeError
-from better_compute.domain.state import Pool
+from better_compute.domain.state import Pool, PoolState
 from better_compute.service.actions import ROOT
-from better_compute.service.core import Service
-from better_compute.service.nodes import Machine, admit
+from better_compute.service.core import Arriving, Service
+from better_compute.service.nodes import admit
 from better_compute.service.ports import Caller, MachineGroup, Tx
 
 if TYPE_CHECKING:
@@ -70,11 +70,18 @@ class Machines:
             and not pool.archived
         )
 
+    def choose(self, pools: Iterable[Pool]) -> Pool | None:
+        """The pool that they join, if they fit only one."""
+        fits = [pool for pool in pools if self.fit(pool)]
+        return fits[0] if len(fits) == 1 else None
+
+    def one(self) -> Machine:
+        return Machine(inventory=Inventory.of(self.inventory), owner_tenant_id=self.owner_tenant_id)
+
     def each(self, group: MachineGroup, pool: Pool) -> Iterator[Machine]:
-        inventory = Inventory.of(self.inventory)
+        machine = self.one()
         for number in range(group.count):
-            node_id = derive("node", pool.owner_id, pool.id, f"{group.kind}:{number}")
-            yield Machine(inventory=inventory, owner_tenant_id=self.owner_tenant_id, id=node_id)
+            yield replace(machine, id=derive("node", pool.owner_id, pool.id, f"{group.kind}:{number}"))
 
 
 def declare(tx: Tx, entries: Iterable[MachineEntry]) -> int:
@@ -114,6 +121,23 @@ def join_created(service: Service, pool: Pool) -> None:
         _join_found(service, service.store.view(lambda tx: _found(tx, tx.waiting_machines(key))))
 
 
+def arriving(tx: Tx, keys: Collection[str]) -> Arriving:
+    """What `join_created` lets into pools that will be made with some of these keys, as far as they take it."""
+    waiting: dict[str, list[tuple[Machines, int]]] = {}
+    for group in tx.machines_for(keys):
+        waiting.setdefault(group.pool_key, []).append((Machines.of(group), group.count))
+    there = _by_key(tx, waiting)
+
+    def arrive(pool: Pool, models: Mapping[str, PoolState]) -> Iterator[tuple[Machine, int]]:
+        key = pool.idempotency_key or ""
+        others = [models[other.id].pool or other if other.id in models else other for other in there.get(key, ())]
+        for machines, count in waiting.get(key, ()):
+            if machines.choose([*others, pool]) is pool:
+                yield machines.one(), count
+
+    return arrive
+
+
 def join_all(service: Service) -> None:
     """Let in all machines whose pool is there: those that a crash kept out, or that were declared after it.
 
@@ -151,17 +175,23 @@ def _join(service: Service, pool_id: str, kinds: list[str], tx: Tx) -> list[str]
 
 def _found(tx: Tx, waiting: Iterable[MachineGroup]) -> Joins:
     """The pools that are there for groups that wait, where a group fits only one."""
-    groups = {group.kind: (group.pool_key, Machines.of(group)) for group in waiting}
-    pools: dict[str | None, list[Pool]] = {}
-    for page in _pages(sorted({key for key, _ in groups.values()})):
-        for pool in tx.pools_by_key(page):
-            pools.setdefault(pool.idempotency_key, []).append(pool)
+    groups = list(waiting)
+    pools = _by_key(tx, {group.pool_key for group in groups})
     joins: dict[str, list[str]] = {}
-    for kind, (key, machines) in groups.items():
-        fits = [pool.id for pool in pools.get(key, ()) if machines.fit(pool)]
-        if len(fits) == 1:
-            joins.setdefault(fits[0], []).append(kind)
+    for group in groups:
+        pool = Machines.of(group).choose(pools.get(group.pool_key, ()))
+        if pool is not None:
+            joins.setdefault(pool.id, []).append(group.kind)
     return joins
+
+
+def _by_key(tx: Tx, keys: Collection[str]) -> dict[str, list[Pool]]:
+    """The pools that were made with some of these keys."""
+    pools: dict[str, list[Pool]] = {}
+    for page in _pages(sorted(keys)):
+        for pool in tx.pools_by_key(page):
+            pools.setdefault(pool.idempotency_key or "", []).append(pool)
+    return pools
 
 
 def _pages(things: Sequence[T]) -> Iterator[Sequence[T]]:

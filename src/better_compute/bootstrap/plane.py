@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from better_compute.api.handle import handler
-from better_compute.bootstrap.machines import join_all, join_created
+from better_compute.bootstrap.machines import arriving, join_all, join_created
 from better_compute.bootstrap.place import is_there, url_of
 from better_compute.bootstrap.runtime import Runtime
 from better_compute.domain.ids import KEY_SAYS, is_key
@@ -110,7 +110,8 @@ def _ready(store: Store, runtime: Runtime, world: Path | None) -> ControlPlane:
         store.transact(_start(runtime, world))
     service = Service(store=store, authorizer=OwnTenant(), clock=runtime.clock, entropy=runtime.entropy)
     join_all(service)
-    return ControlPlane(store, replace(service, created=partial(join_created, service)), new)
+    service = replace(service, created=partial(join_created, service), arriving=arriving)
+    return ControlPlane(store, service, new)
 
 
 def _identities(tx: Tx, tenant_id: str) -> list[str]:

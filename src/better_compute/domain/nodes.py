@@ -31,6 +31,15 @@ class Inventory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What joins: an inventory and, for a machine that a tenant owns, that tenant. `id` of None: a new one."""
+
+    inventory: Inventory
+    owner_tenant_id: str | None = None
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """A machine of a pool. A quarantined one counts for nothing until its inventory is understood."""
 
@@ -74,17 +83,18 @@ def join(
     return replace(node, gpu_model=pool.gpu_model if models else None)
 
 
-def add_node(rollup: Rollup, node: Node) -> Rollup:
-    """The rollup with one more node."""
+def add_node(rollup: Rollup, node: Node, count: int = 1) -> Rollup:
+    """The rollup with one more node, or with `count` that are equal."""
+    hosts = count if node.is_host else 0
     models = dict(rollup.models)
-    if node.is_host and node.gpu_model:
-        models[node.gpu_model] = models.get(node.gpu_model, 0) + 1
+    if hosts and node.gpu_model:
+        models[node.gpu_model] = models.get(node.gpu_model, 0) + hosts
     return Rollup(
-        nodes=rollup.nodes + 1,
-        host_nodes=rollup.host_nodes + node.is_host,
-        tenant_owned_nodes=rollup.tenant_owned_nodes + (node.owner_tenant_id is not None),
+        nodes=rollup.nodes + count,
+        host_nodes=rollup.host_nodes + hosts,
+        tenant_owned_nodes=rollup.tenant_owned_nodes + (0 if node.owner_tenant_id is None else count),
         models=models,
-        gpus=rollup.gpus + (len(node.inventory.gpus) if node.is_host else 0),
+        gpus=rollup.gpus + len(node.inventory.gpus) * hosts,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from better_compute.domain.commands import Command, CreatePool
@@ -11,6 +11,7 @@ from better_compute.domain.decide import decide
 from better_compute.domain.decision import hidden
 from better_compute.domain.events import Event
 from better_compute.domain.ids import random_id
+from better_compute.domain.nodes import Machine
 from better_compute.domain.problems import ACCESS_DENIED, NOT_FOUND, ComputeError, Problem, Refused, did_you_mean
 from better_compute.domain.state import Pool, PoolState
 from better_compute.service.actions import ACTIONS, ADMIN, NONE
@@ -20,10 +21,15 @@ from better_compute.wire.events import event_data
 
 log = logging.getLogger(__name__)
 
+Arriving = Callable[[Pool, Mapping[str, PoolState]], Iterable[tuple[Machine, int]]]
+"""What joins a pool as soon as it is made, beside other pools as the models have them: one of each kind of machines,
+and how many of it there are."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """The ports. `created` is called with a pool after the commit that made it: what waited for the pool."""
+    """The ports. `created` is called with a pool after the commit that made it: what waited for the pool joins it.
+    `arriving` tells beforehand what that is, for pools that will be made with some keys."""
 
     store: Store
     authorizer: Authorizer
@@ -31,6 +37,7 @@ class Service:
     entropy: Entropy
     attestors: frozenset[str] = frozenset({"join-token"})
     created: Callable[[Pool], object] = field(default=lambda _: None)
+    arriving: Callable[[Tx, Collection[str]], Arriving] = field(default=lambda _tx, _keys: lambda _pool, _models: ())
 
     def new_id(self, kind: str) -> str:
         return random_id(kind, self.clock(), self.entropy(10))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from msgspec import UNSET
 
 from better_compute.domain import nodes
 from better_compute.domain.events import Event, NodeJoined, NodeQuarantined
-from better_compute.domain.nodes import Inventory, Node
+from better_compute.domain.nodes import Inventory, Machine, Node
 from better_compute.domain.problems import ACCESS_DENIED, INVALID_STATE, ComputeError, Problem, Refused
 from better_compute.domain.state import Pool, PoolState
 from better_compute.service import tokens
@@ -22,15 +22,6 @@ from better_compute.wire.views import InventoryView, JoinTokenView, NodeView, Pa
 
 DAY = 24 * 60 * 60 * 1000
 """Milliseconds that a join token counts unless its maker says otherwise."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
-    """What joins: an inventory and, for a machine that a tenant owns, that tenant. `id` of None: a new one."""
-
-    inventory: Inventory
-    owner_tenant_id: str | None = None
-    id: str | None = None
 
 
 def create_join_token(service: Service, caller: Caller, body: NodesCreateJoinToken) -> JoinTokenView:

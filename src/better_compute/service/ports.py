@@ -211,6 +211,10 @@ class Tx(Protocol):
         """The groups that wait while there are pools with their key: with this key, or (None) with any."""
         ...
 
+    def machines_for(self, pool_keys: Collection[str]) -> list[MachineGroup]:
+        """The groups that wait for pools with these keys, also where there are none yet."""
+        ...
+
     def machine_groups(self, kinds: Collection[str]) -> dict[str, MachineGroup]:
         """Groups by their kind. In a write transaction they are locked, always in the same order."""
         ...

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
 
+from better_compute.domain import nodes
 from better_compute.domain.commands import (
     ArchivePool,
     Command,
@@ -19,10 +20,11 @@ from better_compute.domain.commands import (
 from better_compute.domain.decide import decide
 from better_compute.domain.facts import Facts
 from better_compute.domain.ids import derive
+from better_compute.domain.nodes import Machine
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Refused, did_you_mean
 from better_compute.domain.state import PoolState
 from better_compute.service.actions import ACTIONS, ROOT
-from better_compute.service.core import Service, denied, known
+from better_compute.service.core import Arriving, Service, denied, known
 from better_compute.service.facts import load_facts
 from better_compute.service.ports import Caller, PoolQuery, Tx
 from better_compute.wire import inputs, show
@@ -59,7 +61,8 @@ def check(service: Service, caller: Caller, body: PreflightCheck) -> VerdictsVie
         commands = [command for command in asked if isinstance(command, Command)]
         facts = load_facts(tx, commands, actor_id=caller_id, now=service.clock(), attestors=service.attestors)
         pools = _pools(tx, body.tenant_id, commands)
-        return [_verdict(pools, command, facts) for command in asked]
+        arriving = _arriving(service, tx, commands)
+        return [_verdict(pools, command, facts, arriving) for command in asked]
 
     return VerdictsView(service.store.view(work))
 
@@ -98,7 +101,13 @@ def _pools(tx: Tx, tenant_id: str, commands: Sequence[Command]) -> dict[str, Poo
     return {pool_id: PoolState() for pool_id in ids} | {known(state).id: state for state in found}
 
 
-def _verdict(pools: dict[str, PoolState], command: Command | _Refusal, facts: Facts) -> VerdictView:
+def _arriving(service: Service, tx: Tx, commands: Sequence[Command]) -> Arriving:
+    """What will join the pools that the commands make."""
+    keys = {c.idempotency_key for c in commands if isinstance(c, CreatePool) and c.idempotency_key is not None}
+    return service.arriving(tx, keys) if keys else lambda _pool, _models: ()
+
+
+def _verdict(pools: dict[str, PoolState], command: Command | _Refusal, facts: Facts, arriving: Arriving) -> VerdictView:
     if isinstance(command, _Refusal):
         return _view(False, command.problems)
     state = pools[command.pool_id]
@@ -106,7 +115,18 @@ def _verdict(pools: dict[str, PoolState], command: Command | _Refusal, facts: Fa
     if isinstance(decision, Refused):
         return _view(False, decision.problems)
     state.apply(decision.delta)
+    if isinstance(command, CreatePool) and decision.changed:
+        _let_in(state, arriving(known(state), pools), facts.now)
     return _view(True, decision.warnings)
+
+
+def _let_in(state: PoolState, machines: Iterable[tuple[Machine, int]], now: int) -> None:
+    """Those that the pool takes join the model, so that what follows is judged as it will be."""
+    pool = known(state)
+    for machine, count in machines:
+        node = nodes.join(state, pool, "", machine.inventory, machine.owner_tenant_id, now)
+        if not isinstance(node, Refused):
+            state.rollup = nodes.add_node(state.rollup, node, count)
 
 
 def _view(ok: bool, problems: tuple[Problem, ...]) -> VerdictView:

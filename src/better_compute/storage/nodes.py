@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict, replace
 
 from sqlalchemy import bindparam
 
 from better_compute.domain.nodes import Inventory, Node
 from better_compute.domain.state import PoolState
-from better_compute.service.ports import EventRecord
+from better_compute.service.ports import EventRecord, MachineGroup
 from better_compute.storage import tables as t
 from better_compute.storage.events import EventTx
 from better_compute.storage.rows import Kept, from_json, to_json
 
 _NODES = Kept(t.nodes, Node)
+_GROUPS = Kept(t.world_machines, MachineGroup)
+_WAITING_FOR = _GROUPS.columns.where(
+    t.world_machines.c.joined.is_(None), t.world_machines.c.pool_key.in_(bindparam("pool_keys", expanding=True))
+)
 _UPDATE = (
     t.pools.update()
     .where(t.pools.c.id == bindparam("pool_id"))
@@ -36,6 +41,9 @@ class NodeTx(EventTx):
 
     def nodes(self, pool_id: str, limit: int, after: str | None) -> list[Node]:
         return [_node(row) for row in self._page(_NODES, limit, after, "pool_id", pool_id)]
+
+    def machines_for(self, pool_keys: Collection[str]) -> list[MachineGroup]:
+        return [_GROUPS.of(row) for row in self._all(_WAITING_FOR, pool_keys=list(pool_keys))]
 
 
 def _node(row: Node) -> Node:

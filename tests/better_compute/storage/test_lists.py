@@ -85,6 +85,7 @@ def test_nothing_that_grows_is_read_whole(sqlite_url: str) -> None:
             seen(store, "root", archived=False, owned=True)
             store.view(lambda tx: tx.pools_by_key(["k"]))
             store.view(lambda tx: tx.nodes("pool_1", 10, None))
+            store.view(lambda tx: tx.machines_for(["k"]))
             store.view(lambda tx: tx.sites("root", 10, None))
             store.view(lambda tx: tx.credential_by_hash(b""))
             store.transact(lambda tx: tx.pool_state("pool_1", ["acme"]))
