@@ -1,4 +1,8 @@
-"""Tokens made directly in a database: the first one of root, and one for any identity."""
+"""Tokens made directly in a database: the first one of root, and one for any identity.
+
+A token's file reads `TOKEN`, and a second line `pending INSTANCE IDENTITY` until the token is stored. So what a crash
+left is finished by the database that it was made for, and a token of another database never comes to count.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from better_compute.bootstrap.plane import ControlPlane
@@ -30,7 +35,23 @@ from better_compute.service.ports import Credential, Identity, Tx
 ADMIN = "root-admin"
 """The identity of root's first token."""
 
-_TOKEN = re.compile(rb"%b_[0-9a-f]{64}" % tokens.ACCESS.encode())
+_FILE = re.compile(rb"(%b_[0-9a-f]{64})(?:\npending ([!-~]+ [!-~]+)\n|\s*)" % tokens.ACCESS.encode())
+_LIMIT = 1024
+"""Bytes of a file that are read: more than any that this module writes."""
+
+_OTHER_FILE = "give another file, or remove this one"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a file holds: a token, and the instance and the identity that it is to be stored for, unless it is."""
+
+    token: str
+    pending: str | None = None
+
+    def text(self) -> bytes:
+        rest = "" if self.pending is None else f"pending {self.pending}\n"
+        return f"{self.token}\n{rest}".encode()
 
 
 def first_token(plane: ControlPlane, file: Path) -> bool:
@@ -42,7 +63,7 @@ def first_token(plane: ControlPlane, file: Path) -> bool:
         tx.locked_identity(ADMIN)
         if tx.credentials(ADMIN, 1, None):
             message = f"{ADMIN} has a token already, and {file} holds none that counts"
-            raise ComputeError(Problem(CONFLICT, "bootstrap.token", message, hint=_another(ADMIN)))
+            raise _conflict(message, _another(ADMIN))
 
     def add(tx: Tx) -> None:
         if tx.identity(ADMIN) is None:
@@ -55,8 +76,8 @@ def token_in_file(plane: ControlPlane, identity_id: str, file: Path) -> bool:
     """Make a token of an identity and write it to `file`, mode 0600; False when the file holds one of its already.
 
     The file is written first: after a crash in between the same call makes the token in it count. Raises ComputeError
-    for a file that holds anything else, or that others can read, and when there is no such identity; then a file that
-    this call wrote is gone again.
+    for a file that holds anything else, such as a token that this database does not know or one that does not count,
+    for one that others can read, and when there is no such identity; then a file that this call wrote is gone again.
     """
     return _token_in_file(plane, identity_id, file, lambda tx: _check_identity(tx, identity_id), lambda _: None)
 
@@ -77,17 +98,12 @@ def _token_in_file(
     plane: ControlPlane, identity_id: str, file: Path, check: Callable[[Tx], None], prepare: Callable[[Tx], None]
 ) -> bool:
     """`check` raises when there may be no new token, `prepare` runs before one is stored."""
-    token, written = _held(file), False
-    if token is None:
-        try:
-            plane.store.view(check)
-        except ComputeError:
-            token = _held(file)  # which another process may have written meanwhile
-            if token is None:
-                raise
-        else:
-            token, written = _filled(file, tokens.mint(tokens.ACCESS, plane.service.entropy))
-    credential = _credential(plane, identity_id, token)
+    owner = f"{plane.store.view(lambda tx: tx.instance_id())} {identity_id}"
+    held, written = _begun(plane, owner, file, check)
+    if held.pending not in (None, owner):
+        instance, _, identity = held.pending.partition(" ")
+        raise _conflict(f"{file} holds an unfinished token of {identity} in the instance {instance}", _OTHER_FILE)
+    credential = _credential(plane, identity_id, held.token)
 
     def work(tx: Tx) -> bool:
         there = tx.credential_by_hash(credential.token_hash)
@@ -96,18 +112,38 @@ def _token_in_file(
         check(tx)
         if there is not None:
             message = f"the token in {file} was revoked, has expired, or is of another identity"
-            raise ComputeError(Problem(CONFLICT, "bootstrap.token", message, hint=_another(identity_id)))
+            raise _conflict(message, _another(identity_id))
+        if held.pending is None:
+            raise _conflict(f"{file} holds a token that this database does not know", _OTHER_FILE)
         prepare(tx)
         tx.put_credential(credential)
         return True
 
     try:
-        return plane.store.transact(work)
+        made = plane.store.transact(work)
     except ComputeError as error:
         # Another process was first, and this token will never count. One that may count by now is kept.
-        if written and error.code != UNAVAILABLE and _held(file) == token:
-            file.unlink()
+        if written and error.code != UNAVAILABLE:
+            _remove(file, held)
         raise
+    if held.pending is not None:
+        _finish(file, held.token, identity_id)
+    return made
+
+
+def _begun(plane: ControlPlane, owner: str, file: Path, check: Callable[[Tx], None]) -> tuple[Held, bool]:
+    """What the file holds, and whether this call wrote it: a token that is still to be stored for its owner."""
+    held = _held(file)
+    if held is not None:
+        return held, False
+    try:
+        plane.store.view(check)
+    except ComputeError:
+        held = _held(file)  # which another process may have written meanwhile
+        if held is None:
+            raise
+        return held, False
+    return _filled(file, Held(tokens.mint(tokens.ACCESS, plane.service.entropy), owner))
 
 
 def _credential(plane: ControlPlane, identity_id: str, token: str) -> Credential:
@@ -130,8 +166,8 @@ def _check_identity(tx: Tx, identity_id: str) -> None:
         raise ComputeError(Problem(NOT_FOUND, "identity.owner", f"no identity {identity_id}", hint=hint))
 
 
-def _held(file: Path) -> str | None:
-    """The token in the file; None without a file, or with an empty one: what a crash left before it was written.
+def _held(file: Path) -> Held | None:
+    """What the file holds; None without a file, or with an empty one: what a crash left before it was written.
     Raises ComputeError for a file that is not such a one."""
     try:
         with _locked(file, os.O_RDONLY, fcntl.LOCK_SH) as opened:
@@ -142,14 +178,42 @@ def _held(file: Path) -> str | None:
         raise _refused(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _filled(file: Path, token: str) -> tuple[str, bool]:
-    """The token that the file holds now, and whether it is the given one: of several processes the first writes."""
+def _filled(file: Path, new: Held) -> tuple[Held, bool]:
+    """What the file holds now, and whether it is what was given: of several processes the first writes."""
+    with _writable(file) as opened:
+        held = _read(opened, file)
+        if held is None:
+            _write(opened, new.text())
+        return held or new, held is None
+
+
+def _finish(file: Path, token: str, identity_id: str) -> None:
+    """The token is stored: its file, which may be finished already, holds it alone from now on. One that is gone was
+    removed by a process that failed to store the same token, and is written again."""
+    with _writable(file) as opened:
+        held = _read(opened, file)
+        if held is None:
+            _write(opened, Held(token).text())
+        elif held.token != token:
+            message = f"{file} was written by another meanwhile, and the token made for it is lost"
+            raise _conflict(message, _another(identity_id))
+        elif held.pending is not None:
+            os.ftruncate(opened, len(Held(token).text()))
+            os.fsync(opened)
+
+
+def _remove(file: Path, held: Held) -> None:
+    """Unless another process finished it. A file that cannot be removed harms nobody: its token does not count."""
+    with suppress(OSError, ComputeError), _locked(file, os.O_RDWR, fcntl.LOCK_EX) as opened:
+        if _read(opened, file) == held:
+            file.unlink()
+
+
+@contextmanager
+def _writable(file: Path) -> Iterator[int]:
     try:
         with _locked(file, os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX) as opened:
-            held = _read(opened, file)
-            if held is None:
-                _write(opened, f"{token}\n".encode())
-            return held or token, held is None
+            yield opened
     except OSError as error:
         raise _refused(f"{file} cannot be written: {error.strerror}") from error
 
@@ -157,24 +221,37 @@ def _filled(file: Path, token: str) -> tuple[str, bool]:
 @contextmanager
 def _locked(file: Path, flags: int, lock: int) -> Iterator[int]:
     """The file, open and locked: whoever reads it does not see it half written, and one at a time writes it."""
-    # Opening a pipe would wait for its other end.
-    opened = os.open(file, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    while True:
+        # Opening a pipe would wait for its other end.
+        opened = os.open(file, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        try:
+            state = os.fstat(opened)
+            if not stat.S_ISREG(state.st_mode) or state.st_mode & 0o077 or state.st_uid != os.geteuid():
+                raise _refused(f"{file} is not a file that you alone can read")
+            fcntl.flock(opened, lock)
+            if _is_still(file, state):
+                yield opened
+                return
+        finally:
+            os.close(opened)
+
+
+def _is_still(file: Path, state: os.stat_result) -> bool:
+    """Whether the file is the one that was opened: while its lock was awaited, another process may have removed it."""
     try:
-        state = os.fstat(opened)
-        if not stat.S_ISREG(state.st_mode) or state.st_mode & 0o077 or state.st_uid != os.geteuid():
-            raise _refused(f"{file} is not a file that you alone can read")
-        fcntl.flock(opened, lock)
-        yield opened
-    finally:
-        os.close(opened)
+        return os.path.samestat(os.lstat(file), state)
+    except FileNotFoundError:
+        return False
 
 
-def _read(opened: int, file: Path) -> str | None:
-    data = os.read(opened, 1024)
-    held = _TOKEN.fullmatch(data.strip())
-    if data and held is None:
+def _read(opened: int, file: Path) -> Held | None:
+    data = os.read(opened, _LIMIT)
+    if not data:
+        return None
+    found = _FILE.fullmatch(data)
+    if found is None:
         raise _refused(f"{file} is there and holds no token; it is not overwritten")
-    return held and held[0].decode("ascii")
+    return Held(found[1].decode("ascii"), found[2].decode("ascii") if found[2] else None)
 
 
 def _write(opened: int, data: bytes) -> None:
@@ -190,3 +267,7 @@ def _write(opened: int, data: bytes) -> None:
 
 def _refused(message: str) -> ComputeError:
     return ComputeError(Problem(INVALID_INPUT, "bootstrap.token", message))
+
+
+def _conflict(message: str, hint: str) -> ComputeError:
+    return ComputeError(Problem(CONFLICT, "bootstrap.token", message, hint=hint))

@@ -1,5 +1,6 @@
 """Root's first token, and tokens for identities."""
 
+import fcntl
 import os
 import stat
 import subprocess
@@ -57,20 +58,186 @@ def test_the_same_again_changes_nothing(plane: ControlPlane, file: Path) -> None
     assert credentials(plane) == 1
 
 
+TOKEN = "bc_" + "0" * 64
+
+
+def crash(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def pending(plane: ControlPlane, identity: str = ADMIN, token: str = TOKEN) -> str:
+    return f"{token}\npending {plane.store.view(lambda tx: tx.instance_id())} {identity}\n"
+
+
+def holding(file: Path, text: str) -> Path:
+    file.write_text(text)
+    file.chmod(0o600)
+    return file
+
+
 def test_after_a_crash_the_token_that_was_written_comes_to_count(
     plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def crash(*_: object) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patched:
         patched.setattr(tokens, "_credential", crash)
         with pytest.raises(KeyboardInterrupt):
             first_token(plane, file)
-    token = file.read_text()
+    left = file.read_text()
+    token, _, _ = left.partition("\n")
+    assert left == pending(plane, token=token)
     assert first_token(plane, file) is True
-    assert file.read_text() == token
-    assert who(plane, token.strip())[0] == ADMIN
+    assert file.read_text() == f"{token}\n"
+    assert who(plane, token)[0] == ADMIN
+    assert first_token(plane, file) is False
+
+
+@pytest.mark.parametrize("step", ["_finish", "os.ftruncate"])
+def test_after_a_crash_once_the_token_counts_the_file_is_finished(
+    plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(f"better_compute.bootstrap.tokens.{step}", crash)
+        with pytest.raises(KeyboardInterrupt):
+            first_token(plane, file)
+    token, _, rest = file.read_text().partition("\n")
+    assert rest.startswith("pending ")
+    assert first_token(plane, file) is False
+    assert file.read_text() == f"{token}\n"
+    assert who(plane, token)[0] == ADMIN
+    assert credentials(plane) == 1
+
+
+def dying_at(step: int, patched: pytest.MonkeyPatch, plane: ControlPlane) -> None:
+    """This many calls that change something are carried out; instead of the next the process ends."""
+    left = step
+
+    def counted(call: Callable[..., Any]) -> Callable[..., Any]:
+        def counting(*arguments: Any) -> Any:
+            nonlocal left
+            if left == 0:
+                crash()
+            left -= 1
+            return call(*arguments)
+
+        return counting
+
+    for name in ("open", "write", "fsync", "ftruncate"):
+        patched.setattr(os, name, counted(getattr(os, name)))
+    patched.setattr(fcntl, "flock", counted(fcntl.flock))
+    patched.setattr(type(plane.store), "transact", counted(type(plane.store).transact))
+
+
+def test_wherever_a_process_dies_the_next_one_finishes_what_it_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, died = 0, True
+    while died:
+        file = tmp_path / f"{step}.token"
+        with opened(str(tmp_path / f"{step}.db"), SYSTEM) as plane:
+            with monkeypatch.context() as patched:
+                dying_at(step, patched, plane)
+                try:
+                    assert first_token(plane, file) is True
+                    died = False
+                except KeyboardInterrupt:
+                    died = True
+            first_token(plane, file)
+            assert who(plane, file.read_text().removesuffix("\n")) == (ADMIN, "root")
+            assert credentials(plane) == 1
+        step += 1
+    assert step > 10
+
+
+def test_a_token_that_this_database_does_not_know_is_not_made_roots(plane: ControlPlane, file: Path) -> None:
+    """It is of another database, where others may know it."""
+    holding(file, f"{TOKEN}\n")
+    with pytest.raises(ComputeError, match="holds a token that this database does not know") as caught:
+        first_token(plane, file)
+    assert caught.value.code == "CONFLICT"
+    assert caught.value.problems[0].hint == "give another file, or remove this one"
+    assert file.read_text() == f"{TOKEN}\n"
+    assert credentials(plane) == 0
+
+
+def test_nor_any_identitys(plane: ControlPlane, write: Write, file: Path) -> None:
+    plane.add_world(write(base=PEOPLE))
+    with pytest.raises(ComputeError, match="holds a token that this database does not know"):
+        token_in_file(plane, "sa_acme", holding(file, TOKEN))
+    assert plane.store.view(lambda tx: tx.credentials("sa_acme", 10, None)) == []
+
+
+def test_nor_one_that_another_database_or_identity_began(plane: ControlPlane, write: Write, file: Path) -> None:
+    plane.add_world(write(base=PEOPLE))
+    for text, says in (
+        (f"{TOKEN}\npending inst_other {ADMIN}\n", f"an unfinished token of {ADMIN} in the instance inst_other"),
+        (pending(plane, "sa_acme"), "an unfinished token of sa_acme in the instance inst_"),
+    ):
+        with pytest.raises(ComputeError, match=says) as caught:
+            first_token(plane, holding(file, text))
+        assert caught.value.code == "CONFLICT"
+        assert file.read_text() == text
+        assert TOKEN not in repr(caught.value.problems)
+    assert credentials(plane) == 0
+    assert token_in_file(plane, "sa_acme", file) is True
+    assert who(plane, TOKEN) == ("sa_acme", "acme")
+
+
+@pytest.mark.parametrize(
+    "end", ["", "\npending", "\npending {} x", "\npending {}\n", "\npending {} root-admin"], ids=ascii
+)
+def test_what_is_left_of_a_half_written_file_never_counts(plane: ControlPlane, file: Path, end: str) -> None:
+    holding(file, TOKEN + end.format(plane.store.view(lambda tx: tx.instance_id())))
+    with pytest.raises(ComputeError, match=r"is not overwritten|does not know"):
+        first_token(plane, file)
+    assert credentials(plane) == 0
+
+
+def test_a_file_that_was_removed_before_it_was_finished_is_there_again(
+    plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two processes with one file and one token, one failed and took it for nobody's."""
+    finish = tokens._finish
+
+    def late(*arguments: Any) -> None:
+        file.unlink()
+        finish(*arguments)
+
+    monkeypatch.setattr(tokens, "_finish", late)
+    assert first_token(plane, file) is True
+    assert who(plane, file.read_text().removesuffix("\n")) == (ADMIN, "root")
+
+
+def test_a_file_that_another_process_finished_is_not_removed(
+    plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transact = plane.store.transact
+
+    def fail_after_the_other(*_: object) -> bool:
+        with monkeypatch.context() as patched:
+            patched.setattr(type(plane.store), "transact", lambda _, work: transact(work))
+            assert first_token(plane, file) is True
+        raise ComputeError(Problem("INTERNAL_ERROR", "storage", "the disk is full"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(plane.store), "transact", fail_after_the_other)
+        with pytest.raises(ComputeError, match="the disk is full"):
+            first_token(plane, file)
+    assert who(plane, file.read_text().strip()) == (ADMIN, "root")
+
+
+def test_a_file_that_holds_another_token_by_the_end_is_told(
+    plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = tokens._finish
+
+    def late(*arguments: Any) -> None:
+        holding(file, TOKEN)
+        finish(*arguments)
+
+    monkeypatch.setattr(tokens, "_finish", late)
+    with pytest.raises(ComputeError, match="was written by another meanwhile"):
+        first_token(plane, file)
+    assert file.read_text() == TOKEN
 
 
 @pytest.mark.parametrize(
@@ -121,9 +288,38 @@ def test_who_comes_second_with_another_file_leaves_none(
     monkeypatch.setattr(tokens, "_credential", second)
     with pytest.raises(ComputeError, match="root-admin has a token already"):
         first_token(plane, file)
-    assert not file.exists()
+    assert list(file.parent.glob("*.token")) == [other]
     assert who(plane, other.read_text().strip()) == (ADMIN, "root")
     assert credentials(plane) == 1
+
+
+def test_who_fails_and_finds_its_file_gone_makes_none(
+    plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> bool:
+        file.unlink()
+        raise ComputeError(Problem("INTERNAL_ERROR", "storage", "the disk is full"))
+
+    monkeypatch.setattr(type(plane.store), "transact", fail)
+    with pytest.raises(ComputeError, match="the disk is full"):
+        first_token(plane, file)
+    assert not file.exists()
+
+
+def test_a_lock_that_is_had_on_a_file_that_was_removed_meanwhile_is_none(
+    plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = fcntl.flock
+
+    def lock_after_the_other(*arguments: int) -> None:
+        if file.exists() and arguments[1] == fcntl.LOCK_EX:
+            monkeypatch.setattr(fcntl, "flock", lock)
+            file.unlink()
+        lock(*arguments)
+
+    monkeypatch.setattr(fcntl, "flock", lock_after_the_other)
+    assert first_token(plane, file) is True
+    assert who(plane, file.read_text().removesuffix("\n")) == (ADMIN, "root")
 
 
 def test_who_comes_second_with_the_same_file_finds_its_token(
@@ -131,7 +327,7 @@ def test_who_comes_second_with_the_same_file_finds_its_token(
 ) -> None:
     look = tokens._held
 
-    def look_before_the_other(path: Path) -> str | None:
+    def look_before_the_other(path: Path) -> tokens.Held | None:
         found = look(path)
         monkeypatch.setattr(tokens, "_held", look)
         assert first_token(plane, file) is True
@@ -174,7 +370,7 @@ def test_of_processes_that_bootstrap_one_new_database_at_once_each_file_left_cou
     assert [process.returncode for process in racing].count(0) == (4 if same else 1), said
     [left] = {file for file in files if file.exists()}
     with opened(database, SYSTEM, create=False) as plane:
-        assert who(plane, left.read_text().strip()) == (ADMIN, "root")
+        assert who(plane, left.read_text().removesuffix("\n")) == (ADMIN, "root")
         assert credentials(plane) == 1
 
 

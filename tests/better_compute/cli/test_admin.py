@@ -44,6 +44,26 @@ def test_a_token_may_go_to_a_file_and_is_in_no_output(cli: Run, database: str, t
     assert cli(*listed, "--database", database, "--as", "sa_fleet").out.count('"id"') == 1
 
 
+def test_a_file_that_is_not_finished_is_no_token_to_ask_with(cli: Run, tmp_path: Path) -> None:
+    file = tmp_path / "root.token"
+    file.write_text(f"bc_{'0' * 64}\npending inst_x root-admin\n")
+    done = cli("pools", "list", "--server", "http://127.0.0.1:1", "--token-file", str(file))
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("INVALID_INPUT: the token is empty or holds characters that no token has")
+
+
+def test_a_token_of_another_database_is_refused(cli: Run, database: str, tmp_path: Path) -> None:
+    file = tmp_path / "root.token"
+    assert cli("bootstrap", "--database", str(tmp_path / "other.db"), "--token-file", str(file)).code == 0
+    for command in (("bootstrap",), ("token", "sa_fleet")):
+        done = cli(*command, "--database", database, "--token-file", str(file))
+        assert done.err == (
+            f"CONFLICT: {file} holds a token that this database does not know\n"
+            "Hint: give another file, or remove this one\n"
+        )
+        assert done.code == 1
+
+
 def test_a_token_for_nobody_is_refused_and_makes_no_database(cli: Run, database: str, tmp_path: Path) -> None:
     done = cli("token", "sa_flet", "--database", database)
     assert (done.code, done.err) == (1, 'NOT_FOUND: no identity sa_flet\nHint: did you mean "sa_fleet"?\n')
