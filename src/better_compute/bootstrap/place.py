@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from pathlib import Path
 
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
@@ -25,12 +26,14 @@ def url_of(database: str) -> str:
 
 def is_there(database: str) -> bool:
     """Whether there is something to open, or opening would make a new database: without its file, and when that has no
-    bytes, which is what `touch` makes. A server's database is there: whether it has tables is not asked."""
+    bytes, which is what `touch` makes. A server's database is there: whether it has tables is not asked. So is what is
+    no file: opening tells that it cannot be a database."""
     url = url_of(database)
     if not url.startswith(_FILE):
         return True
     try:
-        return Path(url.removeprefix(_FILE)).stat().st_size > 0
+        state = Path(url.removeprefix(_FILE)).stat()
+        return state.st_size > 0 or not stat.S_ISREG(state.st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError):

@@ -76,6 +76,9 @@ def _file(name: str) -> str:
     path = Path(name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            # SQLite would wait for the other end of a pipe, and read a device for ever.
+            raise refused(f"the database file {name!r} cannot be opened: Not a file")
         opened = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         size = os.fstat(opened).st_size
         os.close(opened)

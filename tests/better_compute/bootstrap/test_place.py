@@ -1,5 +1,6 @@
 """Whether a database is there, or would be made."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,8 @@ def test_what_cannot_be_opened_is_not_taken_for_a_new_one(tmp_path: Path) -> Non
     assert not is_there(str(tmp_path / "file" / "plane.db"))
     assert is_there("a\0b")
     assert is_there(str(tmp_path))
+    os.mkfifo(tmp_path / "pipe")
+    assert is_there(str(tmp_path / "pipe"))
     assert is_there("postgresql://nowhere/x")
 
 

@@ -1,6 +1,8 @@
 """bootstrap, token, world, migrate, family: what needs no server."""
 
 import io
+import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -122,3 +124,33 @@ def test_the_family_of_names_that_are_given(cli: Run) -> None:
 def test_the_family_of_names_that_are_read(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("NVIDIA L40S\r\n\nNVIDIA H200"))
     assert cli("family").out == "L40S\nunknown\nH200\n"
+
+
+COMMANDS = (
+    ("migrate",),
+    ("bootstrap", "--token-file", "root.token"),
+    ("serve", "--listen", "127.0.0.1:0"),
+    ("world", "world.yaml"),
+    ("token", "sa_fleet"),
+    ("pools", "list", "--as", "sa_fleet"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command[0]))
+@pytest.mark.parametrize("scheme", ["", "sqlite:///"], ids=["path", "url"])
+def test_what_is_no_file_is_no_database_and_nobody_waits_for_it(
+    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], scheme: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("world.yaml").write_text(WORLD)
+    Path("directory").mkdir()
+    os.mkfifo("pipe")
+    Path("link").symlink_to("pipe")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind("socket")
+        for name in ("directory", "pipe", "link", "socket", "/dev/null", "/dev/zero"):
+            done = cli(*command, "--database", f"{scheme}{name}")
+            assert (done.code, done.out) == (1, "")
+            says = "Is a directory" if name == "directory" else "Not a file"
+            assert done.err == f"INVALID_INPUT: the database file {name!r} cannot be opened: {says}\n"
+    assert not Path("root.token").exists()
