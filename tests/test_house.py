@@ -126,3 +126,10 @@ def test_the_import_contracts_leave_no_module_out() -> None:
     assert sorted(linter["root_packages"]) == sorted(
         path.name for path in SRC.iterdir() if (path / "__init__.py").exists()
     )
+
+
+def test_every_renderer_is_under_the_contract_that_none_knows_another() -> None:
+    (contract,) = (c for c in PROJECT["tool"]["importlinter"]["contracts"] if c["type"] == "independence")
+    renderers = {path.stem for path in (SRC / "fleetctl" / "render").iterdir()} - {"__init__", "__pycache__"}
+    assert len(renderers) > 1
+    assert sorted(contract["modules"]) == sorted(f"fleetctl.render.{name}" for name in renderers)
