@@ -86,6 +86,12 @@ class TestApply:
         assert "Applied in part: 1 of 4 operations done, 1 failed, 1 blocked, 1 not started." in shown
         assert "Run the same command again to go on: what is done is not done twice." in shown
 
+    def test_where_nothing_was_done_it_is_not_called_a_part(self) -> None:
+        failed, blocked = an_outcome("failed", problem=a_problem()), an_outcome("blocked", n=2, waitsFor=[1])
+        shown = lines(an_apply(failed, blocked))
+        assert "Not applied: 0 of 2 operations done, 1 failed, 1 blocked." in shown
+        assert not any("in part" in line for line in shown)
+
     def test_an_expected_digest_is_of_the_whole_change(self) -> None:
         outcomes = an_outcome(), an_outcome("failed", n=2, problem=a_problem())
         assert "Run the same command again" in lines(an_apply(*outcomes, by="plan"))[-2]

@@ -56,9 +56,8 @@ def _sum(report: ApplyReport, style: Style) -> str:
     rest = ", ".join(f"{number:,} {word}" for word, number in words.items() if number)
     if not rest:
         return style.green(f"Applied: {count(summary['done'], 'operation')} done.")
-    return style.red(
-        f"Applied in part: {summary['done']:,} of {count(summary['operations'], 'operation')} done, {rest}."
-    )
+    word = "Applied in part" if summary["done"] else "Not applied"
+    return style.red(f"{word}: {summary['done']:,} of {count(summary['operations'], 'operation')} done, {rest}.")
 
 
 def _failed(outcomes: Sequence[Outcome], style: Style) -> Iterator[str]:
