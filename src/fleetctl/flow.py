@@ -140,12 +140,15 @@ def whoami(request: Request) -> Finished:
 
 
 def derived_id(request: Request, key: str, tenant: str | None, caller: str | None) -> Finished:
-    """The pool id that a key derives; with tenant and caller given no fleet is read."""
+    """The pool id that a key derives; with tenant and caller given no fleet is read. It is the same on every server, so
+    that none is asked for and the environment may name any."""
     for what, name in (("key", key), ("tenant", tenant), ("caller", caller)):
         if name is not None and not is_key(name):
             raise Stop(EXIT_USAGE, f"a {what} is {KEY.pattern}: no pool has this one")
     if tenant is None or caller is None:
         wished = load(request.path, caller=caller or request.caller)
+        asked = {name for name, given in ((target.TENANT, tenant), (target.CALLER, caller)) if given is None}
+        target.check_pins(wished, request.environ, request.base, asked)
         own = tenant in (None, wished.tenant_id) and caller in (None, wished.caller)
         if own and (remark := wished.remark_on(key)):
             request.tell(remark)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,12 +13,14 @@ from fleetctl.desired import Desired, Embedded
 from fleetctl.errors import EXIT_STALE, Stop
 
 SERVER, TENANT, CALLER, TOKEN = "FLEETCTL_SERVER", "FLEETCTL_TENANT", "FLEETCTL_CALLER", "FLEETCTL_TOKEN"
+PINS = frozenset({SERVER, TENANT, CALLER})
+"""What the files pin, by the variable that may say it too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """`server` is a URL or the embedded control plane; `overridden`: by the flag, against the files' pin. `server_from`
-    and `token_from` name the flag, the variable or the place that says them."""
+    """`server` is a URL or the embedded control plane; `overridden`: the flag names another than the files do.
+    `server_from` and `token_from` name the flag, the variable or the place that says them."""
 
     server: str | Embedded
     overridden: bool
@@ -51,29 +53,32 @@ class Target:
         return ComputeError(first, *error.problems[1:], retry_after_ms=error.retry_after_ms)
 
 
+def check_pins(desired: Desired, environ: Mapping[str, str], base: Path, asked: Collection[str] = PINS) -> None:
+    """Raises Stop with exit 4 where the environment disagrees with the files, in one of the variables `asked`: those
+    that no flag overrides, of what the command needs."""
+    pins = {TENANT: desired.tenant_id, CALLER: desired.caller, SERVER: _spelled(desired.server, base)}
+    wrong = tuple(
+        mask_text(f"{name} is {environ[name]}, and the files say {pin}")
+        for name, pin in pins.items()
+        if name in asked and pin is not None and environ.get(name) and not _same(name, environ[name], pin)
+    )
+    if wrong:
+        raise Stop(EXIT_STALE, "the environment does not match the files' pins; nothing was read", wrong)
+
+
 def choose(
     desired: Desired, environ: Mapping[str, str], flag: str | None, token_file: Path | None, base: Path
 ) -> Target:
     """The target, or Stop with exit 4 before anything is read when the environment disagrees with the files."""
-    pins = {
-        TENANT: desired.tenant_id,
-        CALLER: desired.caller,
-        SERVER: _spelled(desired.server, base) if flag is None else None,
-    }
-    wrong = tuple(
-        mask_text(f"{name} is {environ[name]}, and the files say {pin}")
-        for name, pin in pins.items()
-        if pin is not None and environ.get(name) and not _same(name, environ[name], pin)
-    )
-    if wrong:
-        raise Stop(EXIT_STALE, "the environment does not match the files' pins; nothing was read", wrong)
+    check_pins(desired, environ, base, PINS if flag is None else PINS - {SERVER})
+    pin = _spelled(desired.server, base)
     server = flag if flag is not None else desired.server or environ.get(SERVER) or None
     if server is None:
         hint = "write `server:` in fleet.yaml, or give --server or FLEETCTL_SERVER"
         raise ComputeError(Problem(INVALID_INPUT, "fleet.server", "no server is named", hint=hint))
     return Target(
         server=server,
-        overridden=flag is not None and desired.server is not None,
+        overridden=flag is not None and pin is not None and not _same(SERVER, flag, pin),
         token=_token(environ, token_file),
         server_from="--server" if flag is not None else _pinned(desired) or SERVER,
         token_from=TOKEN if token_file is None else str(token_file),

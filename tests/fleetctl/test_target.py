@@ -44,6 +44,12 @@ def test_a_flag_where_the_files_name_none_overrides_nothing() -> None:
     assert (chosen.server, chosen.overridden) == (URL, False)
 
 
+@pytest.mark.parametrize("flag", [URL, f"{URL}/"])
+def test_a_flag_that_says_what_the_files_say_overrides_nothing(flag: str) -> None:
+    assert not choose(files(), flag=flag).overridden
+    assert choose(files(), flag=f"{URL}/x").overridden
+
+
 def test_a_server_without_a_token_is_not_asked() -> None:
     with pytest.raises(ComputeError) as caught:
         choose(files(), TOKEN="").check_token()
@@ -110,6 +116,14 @@ def test_every_disagreement_is_told_at_once() -> None:
     with pytest.raises(Stop) as stopped:
         choose(files(), SERVER="https://other.example.com", TENANT="acme", CALLER="sa_other")
     assert len(stopped.value.details) == 3
+
+
+def test_what_is_not_asked_of_the_environment_may_disagree() -> None:
+    environ = {"FLEETCTL_SERVER": "https://other.example.com", "FLEETCTL_CALLER": "sa_other"}
+    target.check_pins(files(), environ, HERE, {"FLEETCTL_TENANT"})
+    with pytest.raises(Stop, match="does not match") as stopped:
+        target.check_pins(files(), environ, HERE, {"FLEETCTL_TENANT", "FLEETCTL_CALLER"})
+    assert stopped.value.details == ("FLEETCTL_CALLER is sa_other, and the files say sa_fleet",)
 
 
 def test_a_flag_overrides_the_server_alone() -> None:

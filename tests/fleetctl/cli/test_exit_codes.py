@@ -163,6 +163,27 @@ class TestMismatch:
         assert ran.err.startswith("MISMATCH: ")
         assert "FLEETCTL_TENANT is acme, and the files say root" in ran.err
 
+    @pytest.mark.parametrize(("name", "said"), [("TENANT", "root"), ("CALLER", "sa_fleet")])
+    def test_an_id_of_another_than_the_environment_means_is_4(
+        self, name: str, said: str, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(f"FLEETCTL_{name}", "other")
+        ran = fleet("id", "fra1-a", "--fleet", str(fleet.directory))
+        assert (ran.code, ran.out) == (4, "")
+        assert f"FLEETCTL_{name} is other, and the files say {said}" in ran.err
+
+    def test_an_id_comes_from_no_server_and_a_flag_beats_the_environment(
+        self, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        there, ours = ("--fleet", str(fleet.directory)), ("--tenant", "root", "--caller", "sa_fleet")
+        expected = fleet("id", "fra1-a", *ours).out
+        monkeypatch.setenv("FLEETCTL_SERVER", "https://other.example.com")
+        assert fleet("id", "fra1-a", *there).out == expected
+        monkeypatch.setenv("FLEETCTL_CALLER", "other")
+        assert fleet("id", "fra1-a", *there, "--caller", "sa_fleet").out == expected
+        assert fleet("id", "fra1-a", *there, "--tenant", "root").code == 4
+        assert fleet("id", "fra1-a", *ours).out == expected
+
     def test_an_altered_plan_is_4(self, fleet: Fleet) -> None:
         path = fleet.directory / "plan.json"
         fleet.on("plan", "--out", str(path))
