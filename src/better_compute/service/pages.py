@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import NoReturn, TypeVar
 
 from better_compute.domain.ids import is_key
-from better_compute.domain.state import PoolState
-from better_compute.service.core import Service, known
-from better_compute.service.ports import Caller, PoolQuery, Tx
+from better_compute.service.core import Service
+from better_compute.service.ports import Caller, Tx
 from better_compute.wire.body import refuse
 from better_compute.wire.inputs import ListInput
 from better_compute.wire.views import Page
@@ -53,24 +51,8 @@ def page(
 
 
 def first(after: Key) -> str | None:
-    """The first id of a key: where a list by one id goes on, and the pool that a page of its parts ended in."""
+    """The first id of a key: where a list by one id goes on."""
     return after[0] if after else None
-
-
-def pools_from(tx: Tx, query: PoolQuery, begin: str | None) -> Iterator[PoolState]:
-    """Every pool that `query` lets through, `begin` and those after it, `query.limit` of them read at once.
-
-    For lists whose items are parts of pools: how many pools fill a page is not known before.
-    """
-    if begin is not None:
-        yield from tx.pool_states(replace(query, ids=[begin]))
-    after = begin
-    while True:
-        states = tx.pool_states(replace(query, after=after))
-        yield from states
-        if len(states) < query.limit:
-            return
-        after = known(states[-1]).id
 
 
 def encode_cursor(group: str, key: Sequence[str]) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from better_compute.domain.facts import Site, TenantStatus
 from better_compute.domain.nodes import Node
-from better_compute.domain.state import Delta, Pool, PoolState
+from better_compute.domain.state import Delta, Offer, Pool, PoolState, QuotaRow
 
 T = TypeVar("T")
 Clock = Callable[[], int]
@@ -120,6 +120,30 @@ class PoolQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartQuery:
+    """Offers or quota rows of the pools that `tenant_id` sees, or of one of them: those after an item's key, which is
+    pool, tenant and, of a row, resource; `limit` at most. `of`: the rows of one tenant alone."""
+
+    tenant_id: str
+    limit: int
+    after: tuple[str, ...] = ()
+    pool_id: str | None = None
+    of: str | None = None
+
+
+HeldRow = tuple[str, str, str, QuotaRow]
+"""A quota row behind its pool, tenant and resource."""
+
+
+class HeldOffer(NamedTuple):
+    """An offer with the rows of its tenant, by resource."""
+
+    pool_id: str
+    offer: Offer
+    rows: Mapping[str, QuotaRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventQuery:
     """Events of one owner's chain after sequence `after`. `latest`: the newest of each pool and of each pair of pool
     and tenant alone, pool.* and quota.* only."""
@@ -162,8 +186,16 @@ class Tx(Protocol):
 
     def node(self, node_id: str) -> Node | None: ...
     def nodes(self, pool_id: str, limit: int, after: str | None) -> list[Node]: ...
-    def sees(self, tenant_id: str, pool_id: str) -> bool:
-        """Whether the tenant owns the pool or holds an offer of it, by the authz projection."""
+    def sees(self, tenant_id: str, pool_id: str, *, owned: bool = False) -> bool:
+        """Whether the tenant owns the pool or (unless `owned`) holds an offer of it, by the authz projection."""
+        ...
+
+    def offers(self, query: PartQuery) -> list[HeldOffer]:
+        """Offers of pools that the tenant owns, in order of pool and tenant."""
+        ...
+
+    def quota_rows(self, query: PartQuery) -> list[HeldRow]:
+        """Rows in order of pool, tenant and resource: all of pools that the tenant owns, its own of the others."""
         ...
 
     # tenants, identities, credentials, sites, accounts, join tokens: lists in order of id, after a given one

@@ -28,6 +28,7 @@ _SEEN = (
 _SEES = select(t.authz.c.pool_id).where(
     t.authz.c.tenant_id == bindparam("tenant_id"), t.authz.c.pool_id == bindparam("pool_id")
 )
+_OWNS = _SEES.where(t.authz.c.owned)
 
 
 def _of_pools(statement: Select[Any], table: Any) -> Select[Any]:
@@ -95,8 +96,8 @@ class PoolTx(EventTx):
         self._load_some({i: s for i, s in states.items() if i not in owned}, {query.tenant_id})
         return list(states.values())
 
-    def sees(self, tenant_id: str, pool_id: str) -> bool:
-        return self._first(_SEES, tenant_id=tenant_id, pool_id=pool_id) is not None
+    def sees(self, tenant_id: str, pool_id: str, *, owned: bool = False) -> bool:
+        return self._first(_OWNS if owned else _SEES, tenant_id=tenant_id, pool_id=pool_id) is not None
 
     def pools_by_key(self, keys: Collection[str]) -> list[Pool]:
         return [_pool(row) for row in self._all(_BY_KEY, keys=list(keys))]

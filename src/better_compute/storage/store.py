@@ -16,6 +16,7 @@ from better_compute.storage.database import Database, Sleep
 from better_compute.storage.directory import DirectoryTx
 from better_compute.storage.engines import STATEMENT_SECONDS
 from better_compute.storage.nodes import NodeTx
+from better_compute.storage.parts import PartTx
 from better_compute.storage.pools import PoolTx
 from better_compute.storage.rows import upsert
 
@@ -26,7 +27,7 @@ WAIT_SECONDS = 5.0
 _INSTANCE = select(t.meta.c.value).where(t.meta.c.name == "instance_id")
 
 
-class SqlTx(PoolTx, NodeTx, DirectoryTx):
+class SqlTx(PoolTx, PartTx, NodeTx, DirectoryTx):
     """A transaction: see `Tx`."""
 
     def instance_id(self) -> str:
