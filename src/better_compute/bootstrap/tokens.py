@@ -22,7 +22,6 @@ from better_compute.domain.problems import (
     CONFLICT,
     INVALID_INPUT,
     NOT_FOUND,
-    UNAVAILABLE,
     ComputeError,
     Problem,
     did_you_mean,
@@ -56,11 +55,10 @@ class Held:
 
 def first_token(plane: ControlPlane, file: Path) -> bool:
     """Make root's first token and write it to `file`, as `token_in_file` does. Raises ComputeError also when the first
-    token is in another file."""
+    token is in another file, and when its identity is another tenant's."""
 
     def work(tx: Tx) -> None:
-        # Of those who find no token at the same time one makes it. Without an identity to lock, one alone can add it.
-        tx.locked_identity(ADMIN)
+        _lock_admin(tx)
         if tx.credentials(ADMIN, 1, None):
             message = f"{ADMIN} has a token already, and {file} holds none that counts"
             raise _conflict(message, _another(ADMIN))
@@ -69,7 +67,16 @@ def first_token(plane: ControlPlane, file: Path) -> bool:
         if tx.identity(ADMIN) is None:
             tx.add_identity(Identity(id=ADMIN, tenant_id=ROOT, kind="user", created_at=plane.service.clock()))
 
+    plane.store.view(_lock_admin)  # whatever the file holds
     return _token_in_file(plane, ADMIN, file, work, add)
+
+
+def _lock_admin(tx: Tx) -> None:
+    """Of those who find no token at the same time one makes it. Without an identity to lock, one alone can add it."""
+    admin = tx.locked_identity(ADMIN)
+    if admin is not None and admin.tenant_id != ROOT:
+        message = f"{ADMIN} is an identity of {admin.tenant_id}, and root's first token is none of its"
+        raise _conflict(message, "`better-compute token IDENTITY` makes a token of an identity of root")
 
 
 def token_in_file(plane: ControlPlane, identity_id: str, file: Path) -> bool:
@@ -77,7 +84,8 @@ def token_in_file(plane: ControlPlane, identity_id: str, file: Path) -> bool:
 
     The file is written first: after a crash in between the same call makes the token in it count. Raises ComputeError
     for a file that holds anything else, such as a token that this database does not know or one that does not count,
-    for one that others can read, and when there is no such identity; then a file that this call wrote is gone again.
+    for one that others can read, and when there is no such identity. A file that this call wrote is gone again when
+    its token can never count.
     """
     return _token_in_file(plane, identity_id, file, lambda tx: _check_identity(tx, identity_id), lambda _: None)
 
@@ -97,7 +105,8 @@ def new_token(plane: ControlPlane, identity_id: str) -> str:
 def _token_in_file(
     plane: ControlPlane, identity_id: str, file: Path, check: Callable[[Tx], None], prepare: Callable[[Tx], None]
 ) -> bool:
-    """`check` raises when there may be no new token, `prepare` runs before one is stored."""
+    """`check` raises when there may be no new token, and locks what it depends on; `prepare` runs before one is
+    stored."""
     owner = f"{plane.store.view(lambda tx: tx.instance_id())} {identity_id}"
     held, written = _begun(plane, owner, file, check)
     if held.pending not in (None, owner):
@@ -106,10 +115,13 @@ def _token_in_file(
     credential = _credential(plane, identity_id, held.token)
 
     def work(tx: Tx) -> bool:
+        refused = _raised(check, tx)
+        # Not before: what another process stored while this one waited may be this very token.
         there = tx.credential_by_hash(credential.token_hash)
         if there is not None and there.identity_id == identity_id and there.counts(credential.created_at):
             return False
-        check(tx)
+        if refused is not None:
+            raise refused
         if there is not None:
             message = f"the token in {file} was revoked, has expired, or is of another identity"
             raise _conflict(message, _another(identity_id))
@@ -122,13 +134,21 @@ def _token_in_file(
     try:
         made = plane.store.transact(work)
     except ComputeError as error:
-        # Another process was first, and this token will never count. One that may count by now is kept.
-        if written and error.code != UNAVAILABLE:
+        # Another process was first, and this token will never count. After any other error one may come to count.
+        if written and error.code == CONFLICT:
             _remove(file, held)
         raise
     if held.pending is not None:
         _finish(file, held.token, identity_id)
     return made
+
+
+def _raised(check: Callable[[Tx], None], tx: Tx) -> ComputeError | None:
+    try:
+        check(tx)
+    except ComputeError as error:
+        return error
+    return None
 
 
 def _begun(plane: ControlPlane, owner: str, file: Path, check: Callable[[Tx], None]) -> tuple[Held, bool]:
@@ -188,8 +208,8 @@ def _filled(file: Path, new: Held) -> tuple[Held, bool]:
 
 
 def _finish(file: Path, token: str, identity_id: str) -> None:
-    """The token is stored: its file, which may be finished already, holds it alone from now on. One that is gone was
-    removed by a process that failed to store the same token, and is written again."""
+    """The token is stored: its file, which may be finished already, holds it alone from now on. One that was
+    removed meanwhile is written again."""
     with _writable(file) as opened:
         held = _read(opened, file)
         if held is None:

@@ -21,6 +21,7 @@ from better_compute.bootstrap.tokens import ADMIN, first_token, new_token, token
 from better_compute.domain.problems import ComputeError, Problem
 from better_compute.iam import Tokens
 from better_compute.service.ports import Credential, Identity, Tx
+from better_compute.storage.store import SqlTx
 
 Write = Callable[..., Path]
 
@@ -195,7 +196,6 @@ def test_what_is_left_of_a_half_written_file_never_counts(plane: ControlPlane, f
 def test_a_file_that_was_removed_before_it_was_finished_is_there_again(
     plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two processes with one file and one token, one failed and took it for nobody's."""
     finish = tokens._finish
 
     def late(*arguments: Any) -> None:
@@ -353,6 +353,55 @@ def test_a_file_whose_token_may_count_by_now_is_kept(
             first_token(plane, file)
     assert first_token(plane, file) is False
     assert who(plane, file.read_text().strip()) == (ADMIN, "root")
+
+
+@pytest.mark.parametrize("step", ["credential_by_hash", "locked_identity", "credentials"])
+def test_wherever_another_process_stores_the_token_of_this_file_it_is_there_as_before(
+    postgres_url: str, file: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """On PostgreSQL the other does not wait: what this one read before may be old by now."""
+    read, other = getattr(SqlTx, step), iter([first_token])
+
+    def read_before_the_other(tx: SqlTx, *arguments: Any) -> Any:
+        found = read(tx, *arguments)
+        if tx._writes and (first := next(other, None)):
+            assert first(second, file) is True
+        return found
+
+    monkeypatch.setattr(SqlTx, step, read_before_the_other)
+    with opened(postgres_url, SYSTEM) as plane, opened(postgres_url, SYSTEM) as second:
+        assert first_token(plane, file) is False
+        assert who(plane, file.read_text().removesuffix("\n")) == (ADMIN, "root")
+        assert credentials(plane) == 1
+
+
+def test_a_file_whose_token_another_process_may_store_yet_is_kept(
+    plane: ControlPlane, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> bool:
+        raise ComputeError(Problem("INTERNAL_ERROR", "storage", "the disk is full"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(plane.store), "transact", fail)
+        with pytest.raises(ComputeError, match="the disk is full"):
+            first_token(plane, file)
+    token, _, _ = file.read_text().partition("\n")
+    assert first_token(plane, file) is True
+    assert who(plane, token) == (ADMIN, "root")
+
+
+def test_a_root_admin_of_another_tenant_gets_no_token_of_roots(plane: ControlPlane, write: Write, file: Path) -> None:
+    acmes = Identity(id=ADMIN, tenant_id="acme", kind="user", created_at=0)
+    plane.add_world(write(base="tenants: [{id: acme}]\n"))
+    plane.store.transact(lambda tx: tx.add_identity(acmes))
+    with pytest.raises(ComputeError, match="root-admin is an identity of acme") as caught:
+        first_token(plane, file)
+    assert caught.value.code == "CONFLICT"
+    assert not file.exists()
+    assert token_in_file(plane, ADMIN, file) is True
+    with pytest.raises(ComputeError, match="root-admin is an identity of acme"):
+        first_token(plane, file)
+    assert who(plane, file.read_text().strip()) == (ADMIN, "acme")
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["one file", "a file each"])
