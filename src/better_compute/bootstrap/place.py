@@ -9,8 +9,12 @@ from pathlib import Path
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 
 _FILE = "sqlite:///"
-_NO_PATH = re.compile(r"(?i)\A(sqlite|postgres|postgresql)(\+\w+)?:|\b(host|hostaddr|user|password|dbname)\s*=")
-"""A URL with a slip in it, or libpq's other spelling: as a path it would be a new file, named after a password."""
+_NO_PATH = re.compile(
+    r"\A(sqlite|postgres|postgresql)(\+\w+)?:|\b(host|hostaddr|user|(ssl)?password|dbname)\s*=|\A[^:]*:[^@]*@",
+    re.IGNORECASE,
+)
+"""A URL with a slip in it or without its scheme, or libpq's other spelling: as a path it would be a new file, named
+after a password. A file that has such a name is still opened by its URL."""
 
 
 def url_of(database: str) -> str:

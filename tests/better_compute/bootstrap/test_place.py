@@ -37,6 +37,18 @@ def test_what_cannot_be_opened_is_not_taken_for_a_new_one(tmp_path: Path) -> Non
     assert is_there("postgresql://nowhere/x")
 
 
+@pytest.mark.parametrize("name", ["a@b.db", "a@b:c.db", "12:30.db"])
+def test_a_name_with_one_of_a_passwords_signs_is_a_path(name: str, tmp_path: Path) -> None:
+    opened_store(str(tmp_path / name), SYSTEM).close()
+    assert (tmp_path / name).is_file()
+
+
+def test_a_file_with_such_a_name_is_opened_by_its_url(tmp_path: Path) -> None:
+    path = tmp_path / "u:s3cret@h.db"
+    opened_store(f"sqlite:///{path}", SYSTEM).close()
+    assert path.is_file()
+
+
 @pytest.mark.parametrize(
     "database",
     [
@@ -45,6 +57,11 @@ def test_what_cannot_be_opened_is_not_taken_for_a_new_one(tmp_path: Path) -> Non
         "sqlite:plane.db",
         "postgres:u@h",
         "dbname = s3cret",
+        "u:s3cret@h/db",
+        "//u:s3cret@h/db",
+        "u:s3/c@ret@h:5432/db",
+        "u:s3c\nret@h/db",
+        "u@h/db?sslpassword=s3cret",
     ],
 )
 def test_what_is_plainly_no_path_is_no_file_and_is_not_repeated(
