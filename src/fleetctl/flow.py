@@ -13,6 +13,7 @@ from typing import Any
 
 from better_compute.domain.ids import KEY, derive, is_key
 from better_compute.domain.policy.urls import mask_text
+from better_compute.domain.problems import Problem, Source
 from fleetctl import apply as applying
 from fleetctl import approval, guards, machine, preflight, report, target
 from fleetctl import drift as drifting
@@ -55,7 +56,7 @@ def validate(request: Request) -> Finished:
     # 1. Read the files.
     wished = load(request.path, caller=request.caller)
     # 2. Judge them by the rules.
-    problems = [*declared.check(wished), *check(wished)]
+    problems = sorted([*declared.check(wished), *check(wished)], key=_in_files)
     wrong = any(problem.severity == "error" for problem in problems)
     return Finished(report.of_validate(problems, wished), EXIT_ERROR if wrong else EXIT_OK)
 
@@ -160,7 +161,14 @@ def _judged(session: Session) -> Plan:
     made = planning.make(session.desired, session.live)
     caller = session.desired.places.get("caller")
     found = preflight.check(made, session.live, session.client, caller, session.declared.hint)
-    return made.with_findings([*found, *guards.check(made, session.live, session.request.override)])
+    placed = replace(made, findings=tuple(sorted([*made.findings, *found], key=_in_files)))
+    return placed.with_findings(guards.check(made, session.live, session.request.override))
+
+
+def _in_files(problem: Problem) -> tuple[bool, str, int, int, str]:
+    """The order of files, lines and columns; what stands in no file comes last, by name."""
+    place = problem.source or Source("", 0, 0)
+    return problem.source is None, place.file, place.line, place.column, problem.path
 
 
 def _check_caller(session: Session) -> None:

@@ -109,6 +109,23 @@ class TestErrors:
         assert "Not valid: 1 error." in ran.out
         assert fleet.on("plan").code == 3
 
+    def test_what_is_wrong_is_told_in_the_files_order(self, fleet: Fleet) -> None:
+        """Pools are kept by their ids, which nobody can follow."""
+        names = ["fra1-c", "fra1-a", "fra1-e", "fra1-b", "fra1-d"]
+        fleet.write("".join(f"  - {{idempotencyKey: {name}, class: metal, offers: []}}\n" for name in names))
+        for command, code in (("validate", 1), ("plan", 3)):
+            report = json.loads((ran := fleet.on(command, "--format", "json")).out)
+            found = report["problems" if command == "validate" else "findings"]
+            assert (ran.code, [problem["source"]["line"] for problem in found]) == (code, [9, 10, 11, 12, 13])
+
+    def test_a_limit_on_the_whole_plan_comes_after_what_is_wrong_in_one_place(self, fleet: Fleet) -> None:
+        fleet.write(TWO)
+        assert fleet.on("apply", "--yes").code == 0
+        wrong = "  - {idempotencyKey: fra1-c, class: metal, offers: []}\n"
+        fleet.write("".join(f"  - {{idempotencyKey: fra1-{k}, archived: true}}\n" for k in "ab") + wrong)
+        findings = json.loads(fleet.on("plan", "--format", "json").out)["findings"]
+        assert [finding["rule"] for finding in findings] == ["pool.class", "guard.archives"]
+
     def test_what_cannot_be_written_is_1_and_named(self, fleet: Fleet) -> None:
         fleet.make()
         path = fleet.directory / "no" / "plan.json"
