@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from better_compute.client.peer import Peer
-from better_compute.client.retry import TRANSIENT, Retry, repeatable
+from better_compute.client.retry import TRANSIENT, Retry, repeatable, sensible
 from better_compute.domain.problems import (
     INVALID_INPUT,
     NO_ANSWER,
@@ -121,7 +121,7 @@ class Calls:
     def _asked(self, answer: Response, error: ComputeError) -> float | None:
         asked = self.retry.asked(answer.headers)
         if asked is None and error.retry_after_ms is not None:
-            return max(0, error.retry_after_ms) / 1000
+            return error.retry_after_ms / 1000
         return asked
 
     def _refusal(self, answer: Response) -> ComputeError:
@@ -137,8 +137,7 @@ class Calls:
             self._clean(str(error.get("message") or "(the server gave no message)")),
             self._clean(str(error.get("field") or "")),
         )
-        wait = error.get("retryAfterMs")
-        return ComputeError(problem, retry_after_ms=wait if type(wait) is int else None)
+        return ComputeError(problem, retry_after_ms=sensible(error.get("retryAfterMs")))
 
     def _stranger(self, answer: Response) -> Problem:
         """An answer that no control plane gave."""

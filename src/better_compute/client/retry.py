@@ -14,6 +14,9 @@ READS = frozenset({"list", "get", "listOffers", "check", "whoami", "info"})
 
 PRECONDITION = "expectedVersion"
 
+_DIGITS = 15
+"""Of the longest wait that makes sense, in whatever unit: one that a float holds and a line shows."""
+
 
 def repeatable(operation: str, body: Mapping[str, Any]) -> bool:
     """Whether a call whose answer was lost may be made again: reads, and writes that carry their own key or
@@ -46,13 +49,18 @@ class Retry:
         A date is taken against the answer's own `Date`, so that clocks that differ do not matter.
         """
         value = headers.get("retry-after", "").strip()
-        if value.removeprefix("-").isdecimal() and len(value) < 16:
+        if value.removeprefix("-").isdecimal() and len(value) <= _DIGITS:
             return max(0.0, float(value))
         until = _date(value)
         if until is None:
             return None
         now = _date(headers.get("date", ""))
         return max(0.0, until - (self.clock() / 1000 if now is None else now))
+
+
+def sensible(wait: object) -> int | None:
+    """What an answer's body asks to wait, 0 at least; None where it says nothing that makes sense."""
+    return max(0, wait) if type(wait) is int and wait < 10**_DIGITS else None
 
 
 def _date(value: str) -> float | None:

@@ -300,6 +300,26 @@ def test_the_body_may_say_how_long_to_wait_too(server: Server, connect: Connect,
     assert waits.seconds == [1.5]
 
 
+@pytest.mark.parametrize(
+    ("value", "wait"),
+    [(-5, 0), (-(10**400), 0), (10**15, 0.5), (10**300, 0.5), (10**400, 0.5), ("3", 0.5), (2.5, 0.5), (True, 0.5)],
+    ids=lambda n: str(n)[:20],
+)
+def test_a_wait_in_the_body_that_makes_no_sense_is_none(
+    server: Server, connect: Connect, waits: Waits, value: Any, wait: float
+) -> None:
+    server.script = [error(503, "UNAVAILABLE", retryAfterMs=value), data(info())]
+    connect(server.url).system.info()
+    assert waits.seconds == [wait]
+    server.script = [error(409, "CONFLICT", retryAfterMs=value)]
+    assert failure(connect(server.url)).retry_after_ms == (0 if wait == 0 else None)
+
+
+def test_a_wait_in_the_body_that_is_too_long_is_said_in_few_words(server: Server, connect: Connect) -> None:
+    server.script = [error(503, "UNAVAILABLE", "maintenance", retryAfterMs=10**15 - 1)]
+    assert str(failure(connect(server.url))).startswith("maintenance (the server asks to wait 1000000000000 s, longer")
+
+
 def test_a_server_that_is_silent_is_a_clear_error(server: Server, connect: Connect) -> None:
     server.script = [lambda _: time.sleep(1)]
     started = time.monotonic()
