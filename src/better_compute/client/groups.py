@@ -42,9 +42,11 @@ class Group:
         read: Callable[[bytes], T] = decode.answer(kind, decode.as_it_is)
         return self.calls.decoded(operation, _stated(body), read)
 
-    def _all(self, operation: str, kind: type[T], /, **body: Any) -> list[T]:
+    def _all(
+        self, operation: str, kind: type[T], convert: Callable[[T], T] = decode.as_it_is, /, **body: Any
+    ) -> list[T]:
         """Every page of a list in one list."""
-        read: Callable[[bytes], decode.Listed[T]] = decode.page(kind, decode.as_it_is)
+        read = decode.page(kind, convert)
         return [item for page in pages(self.calls, operation, _stated(body), read) for item in page.items]
 
 
@@ -224,7 +226,7 @@ class Events(Group):
             "limit": limit,
             "cursor": cursor,
         }
-        return self.calls.decoded("events/list", _stated(body), decode.page(views.EventView, decode.as_it_is))
+        return self.calls.decoded("events/list", _stated(body), decode.page(views.EventView, decode.event))
 
     def all(
         self,
@@ -237,6 +239,7 @@ class Events(Group):
         return self._all(
             "events/list",
             views.EventView,
+            decode.event,
             after=after,
             types=_listed(types),
             poolIds=_listed(pool_ids),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from better_compute.client.calls import Calls
@@ -23,24 +24,50 @@ ROUNDS = 20
 _CHANGING = ["pool.*", "quota.*", "node.*"]
 
 
+_BY_ID = attrgetter("id")
+_KEYS: Mapping[str, Callable[[Any], Any]] = {
+    "pools/list": attrgetter("pool.id"),
+    "pools/listOffers": attrgetter("pool_id", "to_tenant_id"),
+    "quotas/list": attrgetter("pool_id", "tenant_id", "resource"),
+    "events/list": attrgetter("sequence"),
+}
+"""What a list is in order of, strictly rising from its first page to its last; the others by id (api.md, Lists)."""
+
+
 def pages(
     calls: Calls, operation: str, body: Mapping[str, Any], read: Callable[[bytes], decode.Listed[T]]
 ) -> Iterator[decode.Listed[T]]:
-    """Every page. One that fails raises, so that nobody takes a part for the whole."""
+    """Every page. One that fails raises, so that nobody takes a part for the whole; one that does not go on behind the
+    page before fails too, so that the walk ends where a server repeats itself."""
+    key = _KEYS.get(operation, _BY_ID)
+    last: Any = body.get("after")
     more: dict[str, str] = {}
-    seen: set[str] = set()
     empty = 0
+
+    def in_order(data: bytes) -> decode.Listed[T]:
+        nonlocal last
+        page = read(data)
+        for item in page.items:
+            found = key(item)
+            if last is not None and found <= last:
+                raise ValueError(f"{_spelled(found)} stands after {_spelled(last)}, out of order")
+            last = found
+        return page
+
     while True:
-        page = calls.decoded(operation, {"limit": PAGE, **body, **more}, read)
+        page = calls.decoded(operation, {"limit": PAGE, **body, **more}, in_order)
         yield page
         if page.next_cursor is None:
             return
         empty = 0 if page.items else empty + 1
-        if page.next_cursor in seen or empty > EMPTY:
+        if empty > EMPTY:
             message = f"{calls.http.server} does not come to the end of {operation}: its pages lead nowhere"
             raise ComputeError(Problem(UNAVAILABLE, STRANGE_ANSWER, message))
-        seen.add(page.next_cursor)
         more = {"cursor": page.next_cursor}
+
+
+def _spelled(key: Any) -> str:
+    return "/".join(key) if isinstance(key, tuple) else str(key)
 
 
 def all_pools(calls: Calls, filters: Mapping[str, Any]) -> tuple[list[PoolState], int]:
@@ -55,43 +82,54 @@ def all_pools(calls: Calls, filters: Mapping[str, Any]) -> tuple[list[PoolState]
         states |= _by_id(page)
     assert sequence is not None
     for _ in range(ROUNDS):
-        changed = _changed_after(calls, sequence)
+        changed, newest = _changed_after(calls, sequence)
         if not changed:
             return [states[pool_id] for pool_id in sorted(states)], sequence
-        sequence = _read_again(calls, states, changed, body, read)
+        sequence = _read_again(calls, states, changed, body)
+        if sequence < newest:
+            raise _goes_back(calls, newest, sequence)
     message = f"the pools change faster than they can be read, {ROUNDS} times over"
     raise ComputeError(Problem(UNAVAILABLE, "client.walk", message, hint="try again when less is written"))
 
 
-def _changed_after(calls: Calls, sequence: int) -> list[str]:
-    """The pools with an event after `sequence`."""
+def _goes_back(calls: Calls, newest: int, sequence: int) -> ComputeError:
+    """What is read is older than what is known to have changed, and would be so in the next round too."""
+    said = f"events/list told of event {newest}, and then pools/list of {sequence} as the last one"
+    hint = "does a copy of its database that lags behind answer reads?"
+    return ComputeError(Problem(UNAVAILABLE, STRANGE_ANSWER, f"{calls.http.server} goes back: {said}", hint=hint))
+
+
+def _changed_after(calls: Calls, sequence: int) -> tuple[list[str], int]:
+    """The pools with an event after `sequence`, and the last of these events."""
     body = {"after": sequence, "types": _CHANGING}
-    read = decode.page(EventView, lambda event: event.pool_id)
-    listed = pages(calls, "events/list", body, read)
-    return sorted({pool_id for page in listed for pool_id in page.items})
+    listed = pages(calls, "events/list", body, decode.page(EventView, decode.event))
+    events = [event for page in listed for event in page.items]
+    return sorted({event.pool_id for event in events}), events[-1].sequence if events else sequence
 
 
-def _read_again(
-    calls: Calls,
-    states: dict[str, PoolState],
-    changed: list[str],
-    body: Mapping[str, Any],
-    read: Callable[[bytes], decode.Listed[PoolState]],
-) -> int:
+def _read_again(calls: Calls, states: dict[str, PoolState], changed: list[str], body: Mapping[str, Any]) -> int:
     """Replace the pools that changed; one that the filters no longer let through is dropped. The sequence that this
     reading is not older than."""
     first: int | None = None
     for start in range(0, len(changed), PAGE):
         ids = changed[start : start + PAGE]
-        found: dict[str, PoolState] = {}
-        for page in pages(calls, "pools/list", {**body, "ids": ids}, read):
-            first = page.sequence if first is None else first
-            found |= _by_id(page)
+        read = decode.page(PoolView, _one_of(frozenset(ids)))
         for pool_id in ids:
             states.pop(pool_id, None)
-        states |= found
+        for page in pages(calls, "pools/list", {**body, "ids": ids}, read):
+            first = page.sequence if first is None else first
+            states |= _by_id(page)
     assert first is not None
     return first
+
+
+def _one_of(ids: frozenset[str]) -> Callable[[PoolView], PoolState]:
+    def read(view: PoolView) -> PoolState:
+        if view.id not in ids:
+            raise ValueError(f"it tells of {view.id}, which was not asked for")
+        return decode.pool_state(view)
+
+    return read
 
 
 def _by_id(page: decode.Listed[PoolState]) -> dict[str, PoolState]:

@@ -6,7 +6,7 @@ What is missing or of another kind raises ValueError, with its place in the answ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -15,10 +15,14 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from better_compute.domain.atoms import ATOMS, CLASSES
+from better_compute.domain.policy.general import DEEPEST, INTEGER, check_json
 from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup
-from better_compute.wire.views import OfferView, Page, PoolView, QuotaView, RollupView
+from better_compute.wire.views import EventView, OfferView, Page, PoolView, QuotaView, RollupView
 
 T = TypeVar("T")
+
+_SHOWN = 200
+"""Letters of a policy's path that are shown."""
 
 
 class Data(Struct, Generic[T]):
@@ -44,10 +48,13 @@ def answer(kind: Any, convert: Callable[[Any], T]) -> Callable[[bytes], T]:
 
 def page(kind: Any, convert: Callable[[Any], T]) -> Callable[[bytes], Listed[T]]:
     """The decoder of a page of views of `kind`, each of them converted."""
-    return answer(
-        Page[kind],
-        lambda found: Listed([convert(item) for item in found.items], found.next_cursor, found.sequence),
-    )
+
+    def listed(found: Page[Any]) -> Listed[T]:
+        if not 0 <= found.sequence <= INTEGER:
+            raise ValueError(f"Expected `int` from 0 to {INTEGER} - at `$.data.sequence`")
+        return Listed([convert(item) for item in found.items], found.next_cursor, found.sequence)
+
+    return answer(Page[kind], listed)
 
 
 def as_it_is(view: T) -> T:
@@ -68,6 +75,9 @@ def pool(view: PoolView) -> Pool:
         raise ValueError(f"pool {view.id} is owned and shows no offersVersion or no ownerQuotaVersion")
     if view.archived != (view.archived_at is not UNSET):
         raise ValueError(f"pool {view.id} does not say when it was archived, or that it was")
+    wrong, _ = check_json(view.policy)
+    if wrong:
+        raise ValueError(f"pool {view.id}: {wrong[0].path[:_SHOWN]}: {wrong[0].message}")
     return Pool(
         id=view.id,
         owner_id=view.owner_tenant_id,
@@ -105,6 +115,13 @@ def pool_state(view: PoolView) -> PoolState:
     return PoolState.whole(own, offers, quotas, rollup(view.rollup) if view.rollup else Rollup())
 
 
+def event(view: EventView) -> EventView:
+    """An event as it is. What it tells holds policies, two levels down, and is no deeper than they may be."""
+    if _is_deeper(view.data, 2 + DEEPEST) or _is_deeper(view.via or {}, DEEPEST):
+        raise ValueError(f"event {view.id} is nested deeper than any that a control plane tells")
+    return view
+
+
 def offer(view: OfferView) -> Offer:
     return Offer(view.to_tenant_id, view.priority, view.include_descendants, view.version)
 
@@ -124,3 +141,14 @@ def _row(limit: int, used: int) -> QuotaRow:
     if limit < 0 or used < 0:
         raise ValueError(f"a quota row of max {limit} and used {used}")
     return QuotaRow(limit, used)
+
+
+def _is_deeper(value: Mapping[str, Any], levels: int) -> bool:
+    """Whether objects and lists go deeper, the value being the first level. Level by level: no depth is too much."""
+    level: list[Any] = [value]
+    for _ in range(levels):
+        inner = (each for outer in level for each in (outer.values() if isinstance(outer, Mapping) else outer))
+        level = [each for each in inner if isinstance(each, dict | list)]
+        if not level:
+            return False
+    return True

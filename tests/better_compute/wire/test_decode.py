@@ -9,7 +9,7 @@ import pytest
 
 from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup
 from better_compute.wire import decode
-from better_compute.wire.views import PoolView
+from better_compute.wire.views import EventView, PoolView
 
 
 def row(tenant_id: str, resource: str = "gpu", limit: int = 32, used: int = 4) -> dict[str, Any]:
@@ -56,6 +56,14 @@ def view(**fields: Any) -> dict[str, Any]:
 
 def without(*names: str, **fields: Any) -> dict[str, Any]:
     return {name: value for name, value in view(**fields).items() if name not in names}
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """So many objects and lists in each other, the outermost an object."""
+    value: Any = {}
+    for level in range(levels - 1, 0, -1):
+        value = {"a": value} if level % 2 else [value]
+    return {"a": value["a"]}
 
 
 def read(body: Any) -> PoolState:
@@ -111,6 +119,11 @@ def test_an_archived_pool_says_since_when() -> None:
         (view(version=3.5), r"\$.data.version"),
         (view(policy=[]), r"\$.data.policy"),
         (view(policy=None), r"\$.data.policy"),
+        (view(policy=nested(33)), "pool pool_1: policy.*: a policy is at most 32 objects and lists deep"),
+        (view(policy=nested(900)), "pool pool_1: policy.*: a policy is at most 32 objects and lists deep"),
+        (view(policy={"overcommit": 10**400}), "pool pool_1: policy.overcommit: "),
+        (view(policy={"x": "y" * 70_000}), "a policy is at most 65536 bytes"),
+        (view(policy={"x": "\x1b[2J"}), "pool pool_1: policy.x: "),
         (view(owned=1), r"\$.data.owned"),
         (view(sharing="fractional"), "sharing 'fractional'"),
         (view(**{"class": "\x1b[2J"}), r"class '\\x1b\[2J'"),
@@ -127,6 +140,28 @@ def test_an_archived_pool_says_since_when() -> None:
 def test_what_is_missing_or_odd_is_named(body: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         read(body)
+
+
+def test_a_policy_as_deep_as_it_may_be_is_read() -> None:
+    state = read(view(policy=nested(32)))
+    assert state.pool is not None
+    assert state.pool.policy == nested(32)
+
+
+EVENT = {"id": "evt_1", "type": "pool.updated", "tenantId": "root", "actorId": "a", "poolId": "p", "time": 0}
+
+
+def read_event(**fields: Any) -> EventView:
+    body = {"data": {**EVENT, "sequence": 1, "data": {}, **fields}}
+    return decode.answer(EventView, decode.event)(json.dumps(body).encode())
+
+
+def test_an_event_is_no_deeper_than_the_policies_that_it_tells_of() -> None:
+    told = {"before": {"policy": nested(32)}, "after": None}
+    assert read_event(data=told).data == told
+    for fields in ({"data": {"before": {"policy": nested(33)}}}, {"data": nested(900)}, {"via": nested(900)}):
+        with pytest.raises(ValueError, match="event evt_1 is nested deeper than"):
+            read_event(**fields)
 
 
 def test_a_large_page_is_read_at_once() -> None:
