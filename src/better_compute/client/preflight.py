@@ -10,7 +10,7 @@ import msgspec
 
 from better_compute.client.calls import Calls
 from better_compute.domain.commands import Command, CreatePool
-from better_compute.domain.problems import Problem
+from better_compute.domain.problems import Problem, errors
 from better_compute.wire import commands, decode, views
 from better_compute.wire.message import BODY_LIMIT
 
@@ -101,9 +101,19 @@ def _reader(batch: _Batch) -> Any:
     def read(view: views.VerdictsView) -> list[Verdict]:
         if len(view.verdicts) != len(batch.asked):
             raise ValueError(f"{len(view.verdicts)} verdicts about {len(batch.asked)} operations")
-        return [Verdict(v.ok, tuple(map(_problem, v.problems)), batch.in_order) for v in view.verdicts]
+        return [_verdict(v, n, batch.in_order) for n, v in enumerate(view.verdicts, 1)]
 
     return read
+
+
+def _verdict(view: views.VerdictView, number: int, in_order: bool) -> Verdict:
+    """One that says yes and no at once is neither: whoever looks at one half would not see the other."""
+    wrong = errors(problems := tuple(map(_problem, view.problems)))
+    if view.ok and wrong:
+        raise ValueError(f"verdict {number} is ok and names an error, {wrong[0].rule or wrong[0].code}")
+    if not view.ok and not wrong:
+        raise ValueError(f"verdict {number} is not ok and names no error")
+    return Verdict(view.ok, problems, in_order)
 
 
 def _problem(view: views.ProblemView) -> Problem:

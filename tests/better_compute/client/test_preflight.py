@@ -111,3 +111,26 @@ def test_a_server_that_gives_too_few_verdicts_is_not_believed(server: Server, co
     server.script = [data({"verdicts": []})]
     with pytest.raises(ComputeError, match="0 verdicts about 1 operations"):
         connect(server.url).preflight.check([create("k")])
+
+
+def problem(severity: str) -> dict[str, str]:
+    shared = {"code": "INVALID_STATE", "rule": "pool.archive", "message": "m", "path": "", "hint": ""}
+    return {**shared, "severity": severity}
+
+
+@pytest.mark.parametrize(
+    ("ok", "severities", "says"),
+    [
+        (False, [], "verdict 2 is not ok and names no error"),
+        (False, ["warning", "unchecked"], "verdict 2 is not ok and names no error"),
+        (True, ["warning", "error"], "verdict 2 is ok and names an error, pool.archive"),
+    ],
+)
+def test_a_verdict_that_contradicts_itself_is_not_believed(
+    server: Server, connect: Any, ok: bool, severities: list[str], says: str
+) -> None:
+    good = {"ok": True, "problems": [problem("warning"), problem("unchecked")]}
+    server.script = [data({"verdicts": [good, {"ok": ok, "problems": [problem(s) for s in severities]}]})]
+    with pytest.raises(ComputeError, match=f"preflight/check is not understood: {says}$") as caught:
+        connect(server.url).preflight.check([create("k"), offer("k", "t0")])
+    assert caught.value.problems[0].rule == "client.answer"
