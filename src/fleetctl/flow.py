@@ -33,6 +33,7 @@ from fleetctl.errors import (
     EXIT_USAGE,
     Stop,
 )
+from fleetctl.files import FilesError
 from fleetctl.journal import Journal, Outcome
 from fleetctl.plan import Plan
 from fleetctl.session import Request, Session, caller_of, connected, opened
@@ -52,9 +53,12 @@ class Finished:
 
 
 def validate(request: Request) -> Finished:
-    """Offline: the files, and every rule that needs no live state."""
+    """Offline: the files, and every rule that needs no live state. What is wrong is the result, whatever it is."""
     # 1. Read the files.
-    wished = load(request.path, caller=request.caller)
+    try:
+        wished = load(request.path, caller=request.caller)
+    except FilesError as error:
+        return Finished(report.of_validate(error.problems, None), EXIT_ERROR)
     # 2. Judge them by the rules.
     problems = sorted([*declared.check(wished), *check(wished)], key=_in_files)
     wrong = any(problem.severity == "error" for problem in problems)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fleetctl.report.of_others import READS, WRITES
-from tests.e2e.homes import Home, entry, fleetctl, pool_id, unchanged
+from tests.e2e.homes import Home, Ran, entry, fleetctl, pool_id, unchanged
 
 
 def tombstone(key: str) -> dict[str, Any]:
@@ -24,6 +24,13 @@ def live(home: Home, count: int, **root: Any) -> list[dict[str, Any]]:
     return pools
 
 
+def assert_invalid(ran: Ran) -> str:
+    """What `validate` found is its result."""
+    assert (ran.code, ran.err) == (1, ""), ran.said
+    assert ran.out.endswith("Not valid: 1 error.\n")
+    return ran.out
+
+
 # K045: a source that is not there.
 
 
@@ -31,9 +38,10 @@ def live(home: Home, count: int, **root: Any) -> list[dict[str, Any]]:
 def test_k045_a_file_of_comments_is_no_wish(home: Home, text: str) -> None:
     live(home, 1)
     home.write("fleet.yaml", text)
-    for command in ("plan", "drift", "validate"):
+    for command in ("plan", "drift"):
         ran = home.run(command)
         assert (ran.code, ran.out) == (1, ""), ran.said
+    assert_invalid(home.run("validate"))
     with unchanged(home):
         assert home.run("apply", "--yes").code == 1
 
@@ -58,10 +66,11 @@ def test_k045_an_empty_list_is_a_wish_only_when_it_says_so(home: Home) -> None:
 
 @pytest.mark.parametrize("name", ["nowhere", "nowhere/fleet.yaml"])
 def test_k045_a_path_that_is_not_there_is_an_error(home: Home, name: str) -> None:
-    for command in ("plan", "drift", "validate"):
+    for command in ("plan", "drift"):
         ran = fleetctl(command, home.directory / name)
         assert (ran.code, ran.out) == (1, ""), ran.said
         assert Path(name).name in ran.err
+    assert Path(name).name in assert_invalid(fleetctl("validate", home.directory / name))
 
 
 def test_k045_an_empty_directory_is_an_error(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ _STOPPED = "STOPPED"
 _LONGEST = 300
 
 
-def tell(error: BaseException) -> int:
-    """Say on stderr what went wrong, and give the exit code. The traceback is shown to those who ask for it."""
+def tell(error: BaseException, *, verbose: bool = True) -> int:
+    """Say on stderr what went wrong, and give the exit code. The traceback is shown to those who ask for it. Only where
+    a flag shows the rest may something be left out: a command says whether it was given."""
     if os.environ.get(DEBUG) == "1":
         import traceback  # not at the top, nor below: few ask
 
@@ -28,7 +29,7 @@ def tell(error: BaseException) -> int:
 
         lines = "".join(traceback.format_exception(error)).split("\n")
         streams.say("\n".join(escape(mask_text(line)) for line in lines))
-    streams.say("".join(_text(error)))
+    streams.say("".join(_text(error, verbose)))
     return exit_code(error)
 
 
@@ -56,9 +57,9 @@ def exit_code(error: BaseException) -> int:
     return EXIT_ERROR
 
 
-def _text(error: BaseException) -> Iterator[str]:
+def _text(error: BaseException, verbose: bool) -> Iterator[str]:
     if problems := _problems(error):
-        yield _rendered(problems)
+        yield _rendered(problems, verbose)
         if isinstance(error, ComputeError) and error.retry_after_ms is not None:
             yield _hint(f"ask again in {max(1, round(error.retry_after_ms / 1000))} s")
     elif isinstance(error, click.UsageError):
@@ -92,10 +93,10 @@ def _problems(error: BaseException) -> tuple[Problem, ...]:
     return error.problems if isinstance(error, ComputeError | FilesError) else ()
 
 
-def _rendered(problems: tuple[Problem, ...]) -> str:
+def _rendered(problems: tuple[Problem, ...], verbose: bool) -> str:
     from fleetctl.report import of_problems  # as above
 
-    return streams.in_words(of_problems(problems), sys.stderr)
+    return streams.in_words(of_problems(problems), sys.stderr, verbose=verbose)
 
 
 def _usage(error: click.UsageError) -> Iterator[str]:

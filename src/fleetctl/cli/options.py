@@ -63,7 +63,8 @@ def examples(*lines: str) -> str:
 
 
 def common(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """The flags of `groups`, handed to the command as one `Common`. Where the result is JSON, an error is JSON too."""
+    """The flags of `groups`, handed to the command as one `Common`, which an error heeds as the result does: where that is
+    JSON, an error is JSON too."""
 
     def decorate(function: Command) -> Command:
         @wraps(function)
@@ -78,7 +79,7 @@ def common(*groups: Callable[[Command], Command]) -> Callable[[Command], Command
             except Exception as error:
                 if shared.get("format") == "json":
                     failure.document(error)
-                raise
+                return failure.tell(error, verbose=shared.get("verbose", False))
 
         decorated: Command = command
         for group in reversed(groups):

@@ -15,14 +15,6 @@ from fleetctl.cli.options import Common
 )
 @options.common(options.fleet, options.output)
 def command(common: Common) -> int:
-    from fleetctl import flow, report
-    from fleetctl.errors import EXIT_ERROR
-    from fleetctl.files import FilesError
+    from fleetctl import flow
 
-    try:
-        finished = flow.validate(common.request())
-    except FilesError as error:
-        if common.format == "text":
-            raise  # told like the faulty files of any other command
-        finished = flow.Finished(report.of_validate(error.problems, None), EXIT_ERROR)
-    return streams.finish(finished, common.format, verbose=common.verbose)
+    return streams.finish(flow.validate(common.request()), common.format, verbose=common.verbose)

@@ -69,11 +69,33 @@ pools:
 class TestErrors:
     def test_a_file_that_cannot_be_read_is_1_with_its_place(self, fleet: Fleet) -> None:
         fleet.write("  - {idempotencyKey: fra1-a, idempotencyKey: fra1-b}\n")
-        for command in ("validate", "plan", "drift", "apply"):
+        for command in ("plan", "drift", "apply"):
             ran = fleet.on(command, *(["--yes"] if command == "apply" else []))
             assert (ran.code, ran.out) == (1, "")
             assert ran.err.startswith("fleet.yaml:9:")
             assert "Traceback" not in ran.err
+
+    @pytest.mark.parametrize("entry", ["{idempotencyKey: fra1-a", "{idempotencyKey: fra1-a, gpumodel: H100}"])
+    def test_what_validate_finds_is_its_result_whatever_is_wrong(self, entry: str, fleet: Fleet) -> None:
+        fleet.write(f"  - {entry}\n")
+        ran = fleet.on("validate")
+        assert (ran.code, ran.err) == (1, "")
+        assert ran.out.startswith("fleet.yaml:9:")
+        assert ran.out.endswith("Not valid: 1 error.\n")
+
+    @pytest.mark.parametrize("command", ["validate", "plan", "drift", "whoami", "apply", "id"])
+    def test_many_faults_that_say_the_same_are_counted_unless_verbose(self, command: str, fleet: Fleet) -> None:
+        fleet.write("".join(f"  - {{idempotencyKey: fra1-{k}, gpumodel: H100}}\n" for k in "abcde"))
+        command, *more = {
+            "apply": ["apply", str(fleet.directory), "--yes"],
+            "id": ["id", "fra1-a", "--fleet", str(fleet.directory)],
+        }.get(command, [command, str(fleet.directory)])
+        short, whole = fleet(command, *more), fleet(command, *more, "--verbose")
+        shown, all_of_it = (ran.out if command == "validate" else ran.err for ran in (short, whole))
+        assert (short.code, whole.code, short.out == "") == (1, 1, command != "validate")
+        assert "and 3 more (--verbose): " in shown
+        assert [f"fleet.yaml:{n}:" in all_of_it for n in range(9, 14)] == [True] * 5
+        assert "more (--verbose)" not in all_of_it
 
     def test_a_directory_that_is_not_there_is_1(self, fleet: Fleet) -> None:
         ran = fleet("plan", str(fleet.directory / "none"))
@@ -279,6 +301,11 @@ class TestFailure:
         problems = [Problem("INVALID_INPUT", "r", m, hint="h", source=Source("a.yaml", 1, 2)) for m in ("one", "two")]
         assert failure.tell(FilesError(problems)) == 1
         assert capsys.readouterr().err == ("a.yaml:1:2: one [r]\n  Hint: h\na.yaml:1:2: two [r]\n  Hint: h\n")
+
+    def test_where_no_flag_shows_more_nothing_is_left_out(self, capsys: pytest.CaptureFixture[str]) -> None:
+        problems = [Problem("INVALID_INPUT", "r", "no", source=Source("a.yaml", n, 2)) for n in range(1, 6)]
+        assert failure.tell(FilesError(problems)) == 1
+        assert capsys.readouterr().err == "".join(f"a.yaml:{n}:2: no [r]\n" for n in range(1, 6))
 
     @pytest.mark.parametrize(
         ("error", "code"),
