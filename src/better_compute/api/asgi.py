@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
@@ -25,6 +26,10 @@ _TWO_LENGTHS = Problem(INVALID_INPUT, "", "a request has a Content-Length or a T
 """RFC 9112, 6.1: a proxy may have read another body than this server would."""
 
 _NONSENSE = Problem(INVALID_INPUT, "", "what came is no valid HTTP request")
+
+_ABSOLUTE = re.compile(r"\Ahttps?://[^/]+", re.IGNORECASE)
+"""What comes before the path in the form of a target that proxies are sent, and that every server must accept (RFC
+9112, 3.2.2). This server is the one that is meant, whatever it is called."""
 
 
 class Door:
@@ -51,7 +56,7 @@ class Door:
             return
         except TimeoutError:
             unread = self._unread()
-        path = scope["raw_path"].decode("latin-1")
+        path = _ABSOLUTE.sub("", scope["raw_path"].decode("latin-1"))
         answer = await self._answer(Request(scope["method"], path, headers, body, unread))
         # What is left of an unread body must not be taken for the next request.
         close = {"connection": "close"} if unread else {}

@@ -83,8 +83,8 @@ class Connection(H11Protocol):
     `logger` below the level of an error, what is no HTTP is answered by `send_400_response`, and an upgrade is ignored.
     A `cycle` that is `disconnected` hears so as its `message_event` is set, and sends no more.
 
-    A client that will send no more (a half-closed connection) still gets the answer to what it asked: the call is
-    carried out. So does one that sends more after its last request: that is not read.
+    A client that will send no more (a half-closed connection) still gets the answers to all that it asked: the calls
+    are carried out. So does one that sends more after its last request: that is not read.
     """
 
     door: Door
@@ -138,7 +138,7 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         self._wait()
         super().on_response_complete()
-        if self._ended:
+        if self._ended and self.cycle.response_complete:  # and there was no next request, which would be begun by now
             self.transport.close()
 
     def pause_writing(self) -> None:

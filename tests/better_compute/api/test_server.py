@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -128,6 +129,53 @@ def test_who_sends_no_more_is_answered_what_was_asked_and_then_the_connection_en
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
         assert answer.startswith(b"HTTP/1.1 200")
         assert answer.endswith(b"done")
+
+
+@pytest.mark.parametrize("cut", [b"", HEALTH[:-3]], ids=["whole", "half a request more"])
+def test_who_sends_several_requests_and_then_no_more_gets_every_answer_in_order(cut: bytes) -> None:
+    done: list[str] = []
+
+    def slow(request: Request) -> Response:
+        time.sleep(0.2)
+        done.append(request.path)
+        return Response(200, {}, f"<{request.path}>".encode())
+
+    with served(slow) as url, peer(url) as connection, connection.makefile("rb") as stream:
+        connection.sendall(b"".join(HEALTH.replace(b"health", name) for name in (b"a", b"b", b"c")) + cut)
+        connection.shutdown(socket.SHUT_WR)
+        connection.settimeout(10)
+        answer = stream.read()
+    assert re.findall(rb"<(.*?)>", answer) == [b"/a", b"/b", b"/c"]
+    assert done == ["/a", "/b", "/c"]
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (b"GET http://x/health", 200),
+        (b"GET HTTPS://u@x:1/health?y", 200),
+        (b"POST http://x/health", 405),
+        (b"GET http://x", 404),
+        (b"GET http:///health", 404),
+        (b"GET ftp://x/health", 404),
+        (b"GET //health", 404),
+        (b"GET health", 404),
+        (b"OPTIONS *", 404),
+        (b"OPTIONS /api/compute/pools/list", 405),
+        (b"TRACE /health", 405),
+        (b"CONNECT x:1", 404),
+    ],
+    ids=ascii,
+)
+def test_every_form_of_a_target_is_routed_by_its_path(plane: Plane, line: bytes, status: int) -> None:
+    """RFC 9112, 3.2: a server accepts the absolute form from any client. What names no path of ours is told so."""
+    with served(plane.handle) as url, peer(url) as connection, connection.makefile("rb") as stream:
+        connection.sendall(line + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        head, _, body = stream.read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert b"content-type: application/json" in head
+    code = {200: None, 404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}[status]
+    assert json.loads(body).get("error", {}).get("code") == code
 
 
 def test_who_keeps_to_the_limits_keeps_the_connection(plane: Plane) -> None:
