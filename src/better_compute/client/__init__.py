@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from better_compute.client import groups
+from better_compute.client import groups, pools
 from better_compute.client.calls import Attempt, Calls
-from better_compute.client.groups import Created, Granted
+from better_compute.client.pools import Created, Granted
 from better_compute.client.preflight import Verdict
 from better_compute.client.retry import Retry
 from better_compute.wire import decode
@@ -22,8 +22,8 @@ class Client:
 
     def __init__(self, calls: Calls) -> None:
         self.calls = calls
-        self.pools = groups.Pools(calls)
-        self.quotas = groups.Quotas(calls)
+        self.pools = pools.Pools(calls)
+        self.quotas = pools.Quotas(calls)
         self.preflight = groups.Preflight(calls)
         self.sites = groups.Sites(calls)
         self.provider_accounts = groups.ProviderAccounts(calls)

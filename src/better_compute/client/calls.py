@@ -95,7 +95,7 @@ class Calls:
         try:
             return decode(answer)
         except (ValueError, RecursionError) as error:
-            text = self._clean(str(error))
+            text = self.clean(str(error))
             message = f"the answer of {self.http.server} to {operation} is not understood: {text}"
             hint = "is it a control plane, of the same version as this client?"
             raise ComputeError(Problem(UNAVAILABLE, STRANGE_ANSWER, message, hint=hint)) from error
@@ -109,10 +109,10 @@ class Calls:
             answer = self.http.post(f"{PREFIX}{operation}", data, headers)
         except NetworkError as error:
             rule = NO_ANSWER if error.sent else NOT_REACHED
-            problem = Problem(UNAVAILABLE, rule, self._clean(str(error)), hint=error.hint)
+            problem = Problem(UNAVAILABLE, rule, self.clean(str(error)), hint=error.hint)
             return _Failure(ComputeError(problem), error.transient)
         name = answer.headers.get(INSTANCE_HEADER)
-        self.peer.meet(None if name is None else self._clean(name))
+        self.peer.meet(None if name is None else self.clean(name))
         if answer.status == 200:
             return answer.body
         refusal = self._refusal(answer)
@@ -133,9 +133,9 @@ class Calls:
         stranger = answer.status >= 500 and INSTANCE_HEADER not in answer.headers
         problem = Problem(
             error["code"],
-            STRANGE_ANSWER if stranger else self._clean(str(error.get("rule") or "")),
-            self._clean(str(error.get("message") or "(the server gave no message)")),
-            self._clean(str(error.get("field") or "")),
+            STRANGE_ANSWER if stranger else self.clean(str(error.get("rule") or "")),
+            self.clean(str(error.get("message") or "(the server gave no message)")),
+            self.clean(str(error.get("field") or "")),
         )
         return ComputeError(problem, retry_after_ms=sensible(error.get("retryAfterMs")))
 
@@ -143,15 +143,15 @@ class Calls:
         """An answer that no control plane gave."""
         server = self.http.server
         if 300 <= answer.status < 400:
-            target = self._clean(answer.headers.get("location", "nowhere"))
+            target = self.clean(answer.headers.get("location", "nowhere"))
             message = f"{server} redirects to {target} (HTTP {answer.status})"
             hint = "redirects are not followed, so that no token goes to another place: name the server itself"
             return Problem(UNAVAILABLE, "client.redirect", message, hint=hint)
         kind = answer.headers.get("content-type", "").partition(";")[0].strip() or "no type"
-        message = f"{server} answered with HTTP {answer.status} and {self._clean(kind)}, not as a control plane does"
+        message = f"{server} answered with HTTP {answer.status} and {self.clean(kind)}, not as a control plane does"
         return Problem(UNAVAILABLE, STRANGE_ANSWER, message, hint="is this the right URL, and what stands before it?")
 
-    def _clean(self, text: str) -> str:
+    def clean(self, text: str) -> str:
         """A text of the server's without the token, whatever it repeats, and not endlessly long."""
         secret = self.http.secret
         shown = text.replace(secret, "(token)") if secret else text

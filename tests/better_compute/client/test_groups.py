@@ -1,7 +1,8 @@
 """Every method of the client, against a real control plane."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from better_compute.domain.commands import (
 )
 from better_compute.domain.problems import ComputeError
 from better_compute.domain.state import QuotaRow
+from tests.better_compute.client.conftest import Server, data
 
 
 @pytest.fixture
@@ -114,3 +116,116 @@ def test_lists_of_many_pages_come_whole(client: Client, monkeypatch: pytest.Monk
     states, sequence = client.pools.all()
     assert [state.pool.id for state in states if state.pool] == ids
     assert sequence == 7
+
+
+POOL: dict[str, Any] = {
+    "id": "p",
+    "ownerTenantId": "root",
+    "siteId": "site_a",
+    "class": "metal-host",
+    "gpuModel": "H100",
+    "sharing": "exclusive",
+    "agent": "bcd",
+    "policy": {},
+    "version": 2,
+    "owned": True,
+    "archived": False,
+    "quotas": [],
+    "offersVersion": 1,
+    "ownerQuotaVersion": 1,
+    "offers": [],
+    "rollup": {"nodes": 0, "hostNodes": 0, "tenantOwnedNodes": 0, "models": {}, "gpus": 0, "atoms": {"total": 0}},
+}
+P: dict[str, Any] = {"tenant_id": "root", "pool_id": "p"}
+OFFER: dict[str, Any] = {
+    "poolId": "p",
+    "toTenantId": "acme",
+    "priority": 0,
+    "includeDescendants": False,
+    "version": 1,
+    "quotas": [],
+}
+CREDENTIAL = {"id": "cred_1", "identityId": "sa", "createdAt": 1, "revokedAt": 2}
+IDENTITY = {"id": "sa", "tenantId": "root", "kind": "service", "createdAt": 1}
+SITE = {"id": "site_a", "tenantId": "root", "name": "n", "kind": "shared", "region": "r"}
+TENANT = {"id": "acme", "parentId": "root", "status": "active", "createdAt": 1}
+
+
+def rows(*ids: tuple[str, str]) -> list[dict[str, Any]]:
+    shared = {"resource": "gpu", "max": 1, "used": 0, "available": 1}
+    return [{"poolId": pool_id, "tenantId": tenant_id, **shared} for pool_id, tenant_id in ids]
+
+
+@pytest.mark.parametrize(
+    ("call", "right", "wrong", "says"),
+    [
+        (
+            lambda c: c.pools.create(CreatePool(**P, site_id="s", class_="metal-host", gpu_model="H100")),
+            {**POOL, "quotas": rows(("p", "root"))},
+            {**POOL, "quotas": rows(("p", "root"), ("q", "root"))},
+            "q for root where p for root",
+        ),
+        (lambda c: c.pools.update(UpdatePool(**P, policy={})), POOL, {**POOL, "id": "q"}, "q where p"),
+        (lambda c: c.pools.archive(ArchivePool(**P)), POOL, {**POOL, "id": "q"}, "q where p"),
+        (lambda c: c.pools.get("p"), POOL, {**POOL, "id": "q"}, "q where p"),
+        (
+            lambda c: c.pools.offer(OfferPool(**P, to_tenant_id="acme", quota={})),
+            OFFER,
+            {**OFFER, "poolId": "q"},
+            "q for acme where p for acme",
+        ),
+        (
+            lambda c: c.pools.offer(OfferPool(**P, to_tenant_id="acme", quota={})),
+            {**OFFER, "quotas": rows(("p", "acme"))},
+            {**OFFER, "toTenantId": "globex"},
+            "p for globex where p for acme",
+        ),
+        (
+            lambda c: c.pools.offer(OfferPool(**P, to_tenant_id="acme", quota={})),
+            OFFER,
+            {**OFFER, "quotas": rows(("p", "globex"))},
+            "p for globex where p for acme",
+        ),
+        (
+            lambda c: c.quotas.set(SetQuota(**P, to_tenant_id="acme", quota={"gpu": 1})),
+            {"items": rows(("p", "acme"))},
+            {"items": rows(("p", "acme"), ("q", "acme"))},
+            "q for acme where p for acme",
+        ),
+        (
+            lambda c: c.quotas.set(SetQuota(**P, to_tenant_id="acme", quota={"gpu": 1})),
+            {"items": []},
+            {"items": rows(("p", "root"))},
+            "p for root where p for acme",
+        ),
+        (lambda c: c.sites.get("site_a"), SITE, {**SITE, "id": "site_b"}, "site_b where site_a"),
+        (lambda c: c.tenants.get("acme"), TENANT, {**TENANT, "id": "globex"}, "globex where acme"),
+        (lambda c: c.tenants.create(tenant_id="acme"), TENANT, {**TENANT, "id": "globex"}, "globex where acme"),
+        (lambda c: c.identities.create(identity_id="sa"), IDENTITY, {**IDENTITY, "id": "sb"}, "sb where sa"),
+        (lambda c: c.credentials.revoke("cred_1"), CREDENTIAL, {**CREDENTIAL, "id": "cred_2"}, "cred_2 where cred_1"),
+    ],
+)
+def test_an_answer_about_another_object_is_refused(
+    server: Server, connect: Any, call: Callable[[Client], object], right: Any, wrong: Any, says: str
+) -> None:
+    server.script = [data(right), data(wrong)]
+    call(connect(server.url))
+    with pytest.raises(ComputeError) as caught:
+        call(connect(server.url))
+    problem = caught.value.problems[0]
+    assert problem.message == f"the server answered with {says} was asked for"
+    assert (problem.code, problem.rule) == ("CONFLICT", "client.answer")
+
+
+def test_an_id_that_was_left_to_the_server_is_taken_as_it_comes(server: Server, connect: Any) -> None:
+    server.script = [data(IDENTITY), data(TENANT)]
+    assert connect(server.url).identities.create().id == "sa"
+    assert connect(server.url).tenants.create().id == "acme"
+
+
+def test_another_objects_name_does_not_give_the_token_away(server: Server, connect: Any) -> None:
+    token = "bc_0123456789abcdef"
+    server.script = [data({**SITE, "id": token + "x" * 5000})]
+    with pytest.raises(ComputeError, match=r"the server answered with \(token\)xxx") as caught:
+        connect(server.url, token=token).sites.get("site_a")
+    assert len(str(caught.value)) < 3000
