@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -39,15 +39,12 @@ from fleetctl.plan import Plan
 from fleetctl.session import Request, Session, caller_of, connected, opened
 from fleetctl.signals import interruptible
 
-Document = Mapping[str, Any]
-"""A report as JSON."""
-
 
 @dataclass(frozen=True, slots=True)
 class Finished:
     """How a command ended: its report, its exit code, and what people should know besides."""
 
-    report: Document
+    report: report.Report
     exit_code: int
     remark: str = ""
 
@@ -86,7 +83,7 @@ def apply(
     *,
     plan_file: Path | None,
     expect: str | None,
-    approve: Callable[[Document], bool],
+    approve: Callable[[report.PlanReport], bool],
     progress: Callable[[Outcome], None],
     parallelism: int,
     journal: Path | None = None,

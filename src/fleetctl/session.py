@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from fleetctl.desired import Desired, worlds
 from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
 from fleetctl.files import FilesError
-from fleetctl.guards import NO_OVERRIDE, Override
+from fleetctl.guards import Override
 from fleetctl.live import Live
 from fleetctl.plan import Plan
 
@@ -25,22 +25,18 @@ if TYPE_CHECKING:
     from better_compute.client import Client
 
 
-def _untold(_: str) -> None:
-    """Nobody is there to be told."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What the command line and the environment ask for. `timeout` is seconds for one call; `tell` takes what people
     should know before the result."""
 
-    path: Path = Path()
-    server: str | None = None
-    environ: Mapping[str, str] = field(default_factory=dict)
-    token_file: Path | None = None
-    timeout: float = 30.0
-    override: Override = NO_OVERRIDE
-    tell: Callable[[str], None] = _untold
+    path: Path
+    server: str | None
+    environ: Mapping[str, str]
+    token_file: Path | None
+    timeout: float
+    override: Override
+    tell: Callable[[str], None]
 
     @property
     def base(self) -> Path:

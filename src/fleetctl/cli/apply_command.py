@@ -37,7 +37,7 @@ def command(common: Common, yes: bool, plan_file: Path | None, expect: str | Non
     _check_apart(plan_file, how["journal"], how["report_file"])
     dialogue = Dialogue(common, approved=yes or plan_file is not None or expect is not None)
     finished = flow.apply(
-        common.request(),
+        common.request,
         plan_file=plan_file,
         expect=expect,
         approve=dialogue.approve,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +12,7 @@ from fleetctl.cli.options import Common
 
 if TYPE_CHECKING:
     from fleetctl.journal import Outcome
+    from fleetctl.report import PlanReport
 
 
 class Dialogue:
@@ -25,11 +25,11 @@ class Dialogue:
         self._common, self._approved = common, approved
         self._total = self._ended = 0
 
-    def approve(self, report: Mapping[str, Any]) -> bool:
-        """Show the plan, beside the result where that is JSON, and ask where there is something to do."""
+    def approve(self, report: PlanReport) -> bool:
+        """Show the plan, beside the result where that is not for people, and ask where there is something to do."""
         self._total = len(report["operations"])
-        if self._common.format == "text":
-            streams.show(report, "text", verbose=self._common.verbose)
+        if self._common.format.for_people:
+            streams.show(report, self._common.format, verbose=self._common.verbose)
         else:
             streams.say(streams.in_words(report, sys.stderr, verbose=self._common.verbose))
         if self._approved or not self._total:

@@ -18,4 +18,4 @@ from fleetctl.cli.options import Common
 def command(common: Common) -> int:
     from fleetctl import flow
 
-    return streams.finish(flow.drift(common.request()), common.format, verbose=common.verbose)
+    return streams.finish(flow.drift(common.request), common.format, verbose=common.verbose)

@@ -33,15 +33,15 @@ def tell(error: BaseException, *, verbose: bool = True) -> int:
     return exit_code(error)
 
 
-def document(error: Exception) -> None:
-    """Print on stdout, as JSON, why there is no other result; `tell` says it to people as well."""
+def document(error: Exception, form: streams.Format) -> None:
+    """Print on stdout why there is no other result; `tell` says it to people as well."""
     if isinstance(error, BrokenPipeError) or _is_interrupt(error):
         return
     from fleetctl.report import of_problems  # not at the top: `--help` reports nothing
 
     problems = _problems(error) or (_as_problem(error),)
     try:
-        streams.show(of_problems(problems), "json")
+        streams.show(of_problems(problems), form)
     except OSError as closed:
         streams.give_up(closed)
 

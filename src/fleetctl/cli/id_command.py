@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -22,11 +21,16 @@ from fleetctl.cli.options import Common
 @click.option("--tenant", metavar="T", help="The pool's owner, instead of the fleet's.")
 @click.option("--caller", metavar="C", help="The identity that creates it, instead of the fleet's.")
 @click.option(
-    "--fleet", type=click.Path(path_type=Path), default=".", metavar="PATH", help="Where the fleet is; left out: here."
+    "--fleet",
+    "path",
+    type=click.Path(path_type=Path),
+    default=".",
+    metavar="PATH",
+    help="Where the fleet is; left out: here.",
 )
 @options.common(options.output)
-def command(common: Common, key: str, tenant: str | None, caller: str | None, fleet: Path) -> int:
+def command(common: Common, key: str, tenant: str | None, caller: str | None) -> int:
     from fleetctl import flow
 
-    finished = flow.derived_id(replace(common, path=fleet).request(), key, tenant, caller)
+    finished = flow.derived_id(common.request, key, tenant, caller)
     return streams.finish(finished, common.format, verbose=common.verbose)

@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Command = Callable[..., int]
 
+TIMEOUT = 30.0
+"""Seconds for one call, where no flag says others."""
 _MOST = 2_147_483_647
 _LONGEST_REASON = 200
 """UTF-16 units. JSON spells each in 6 bytes at most, so that a reason fits into the header of every call."""
@@ -31,30 +33,11 @@ PATH = " PATH is the fleet's directory, read with all below it, or one file; lef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Common:
-    """What the shared flags say; those that a command does not take have their defaults."""
+    """What the shared flags say: what is asked for, and how the result is said."""
 
-    path: Path = Path()
-    server: str | None = None
-    token_file: Path | None = None
-    timeout: float = 30.0
-    allow: dict[str, int] = field(default_factory=dict)
-    reason: str | None = None
-    format: Format = "text"
-    verbose: bool = False
-
-    def request(self) -> Request:
-        from fleetctl.guards import Override
-        from fleetctl.session import Request  # not at the top, nor below: `--help` asks for nothing
-
-        return Request(
-            path=self.path,
-            server=self.server,
-            environ=dict(os.environ),
-            token_file=self.token_file,
-            timeout=self.timeout,
-            override=Override(self.allow, self.reason),
-            tell=streams.note,
-        )
+    request: Request
+    format: Format
+    verbose: bool
 
 
 def examples(*lines: str) -> str:
@@ -63,23 +46,24 @@ def examples(*lines: str) -> str:
 
 
 def common(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """The flags of `groups`, handed to the command as one `Common`, which an error heeds as the result does: where that is
-    JSON, an error is JSON too."""
+    """The flags of `groups`, `output` among them, handed to the command as one `Common`. They hold for an error too:
+    where the result is a document, so is the error."""
 
     def decorate(function: Command) -> Command:
         @wraps(function)
         def command(**given: Any) -> int:
-            shared = {name: given.pop(name) for name in Common.__dataclass_fields__ if name in given}
-            if shared.get("allow") and shared.get("reason") is None:
+            if given.get("allow") and given.get("reason") is None:
                 raise click.UsageError("--allow needs --reason: who reads the events later wants to know why")
+            form, verbose = given.pop("format"), given.pop("verbose")
             try:
-                return function(Common(**shared), **given)
+                shared = Common(request=_request(given), format=form, verbose=verbose)
+                return function(shared, **given)
             except click.UsageError:
                 raise
             except Exception as error:
-                if shared.get("format") == "json":
-                    failure.document(error)
-                return failure.tell(error, verbose=shared.get("verbose", False))
+                if not form.for_people:
+                    failure.document(error, form)
+                return failure.tell(error, verbose=verbose)
 
         decorated: Command = command
         for group in reversed(groups):
@@ -89,16 +73,37 @@ def common(*groups: Callable[[Command], Command]) -> Callable[[Command], Command
     return decorate
 
 
+def _request(given: dict[str, Any]) -> Request:
+    """What the shared flags ask for, which are taken out of `given`; those that a command does not take have their
+    defaults."""
+    from fleetctl.guards import Override
+    from fleetctl.session import Request  # not at the top, nor below: `--help` asks for nothing
+
+    return Request(
+        path=given.pop("path"),
+        server=given.pop("server", None),
+        environ=dict(os.environ),
+        token_file=given.pop("token_file", None),
+        timeout=given.pop("timeout", TIMEOUT),
+        override=Override(given.pop("allow", {}), given.pop("reason", None)),
+        tell=streams.note,
+    )
+
+
 def fleet(command: Command) -> Command:
     return click.argument("path", type=click.Path(path_type=Path), default=".", metavar="[PATH]")(command)
 
 
 def output(command: Command) -> Command:
     command = click.option("--verbose", is_flag=True, help="Leave nothing out.")(command)
-    kinds = click.Choice(["text", "json"])
-    return click.option("--format", type=kinds, default="text", show_default=True, help="How the result is said.")(
-        command
-    )
+    return click.option(
+        "--format",
+        type=click.Choice(list(streams.FORMATS)),
+        callback=_format,
+        default="text",
+        show_default=True,
+        help="How the result is said.",
+    )(command)
 
 
 def target(command: Command) -> Command:
@@ -113,7 +118,7 @@ def target(command: Command) -> Command:
         click.option(
             "--timeout",
             type=click.FloatRange(min=0, min_open=True, max=3600),
-            default=30.0,
+            default=TIMEOUT,
             callback=_seconds,
             show_default=True,
             metavar="SECONDS",
@@ -194,6 +199,10 @@ def _reason(_ctx: click.Context, _param: click.Parameter, text: str | None) -> s
     if length > _LONGEST_REASON:
         raise click.BadParameter(f"it has {length} characters, and {_LONGEST_REASON} may be")
     return text
+
+
+def _format(_ctx: click.Context, _param: click.Parameter, name: str) -> Format:
+    return streams.FORMATS[name]
 
 
 def _seconds(_ctx: click.Context, _param: click.Parameter, given: float) -> float:

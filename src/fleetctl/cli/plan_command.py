@@ -33,7 +33,7 @@ from fleetctl.cli.options import Common
 def command(common: Common, out: Path | None, lifetime: int | None, detailed: bool) -> int:
     from fleetctl import flow
 
-    if lifetime is not None and out is None and common.format == "text":
+    if lifetime is not None and out is None and common.format.for_people:
         raise click.UsageError("--expires is about the plan file: give --out FILE too")
-    finished = flow.plan(common.request(), out=out, lifetime=lifetime, detailed=detailed)
+    finished = flow.plan(common.request, out=out, lifetime=lifetime, detailed=detailed)
     return streams.finish(finished, common.format, verbose=common.verbose)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TextIO
 
 from better_compute.domain.escape import escape
 from fleetctl.errors import EXIT_ERROR
@@ -15,8 +16,6 @@ from fleetctl.errors import EXIT_ERROR
 if TYPE_CHECKING:
     from fleetctl.flow import Finished
     from fleetctl.report import Report
-
-Format = Literal["text", "json"]
 
 
 def prepare() -> None:
@@ -32,6 +31,32 @@ def prepare() -> None:
 def colours(stream: TextIO) -> bool:
     """Colour is for terminals, and for people who have not said no to it."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def in_words(report: Report, stream: TextIO, verbose: bool = False) -> str:
+    """A report as the text that `stream` will show."""
+    from fleetctl.render import text  # not at the top, nor below: `--help` renders nothing
+
+    return text.render(report, colour=colours(stream), verbose=verbose)
+
+
+def _as_json(report: Report, _stream: TextIO, _verbose: bool) -> str:
+    from fleetctl.render import json_
+
+    return json_.render(report)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How a result is said. `render` takes a report, the stream that will show it, and whether nothing is left out.
+    What is not for people is told them on stderr besides, and has a document for an error in the result's place."""
+
+    render: Callable[[Report, TextIO, bool], str]
+    for_people: bool
+
+
+FORMATS: Final = {"text": Format(in_words, for_people=True), "json": Format(_as_json, for_people=False)}
+"""By the name that `--format` takes; there are no others."""
 
 
 def finish(finished: Finished, form: Format, *, verbose: bool = False) -> int:
@@ -50,22 +75,10 @@ def finish(finished: Finished, form: Format, *, verbose: bool = False) -> int:
     return finished.exit_code
 
 
-def show(report: Mapping[str, Any], form: Format, *, verbose: bool = False) -> None:
+def show(report: Report, form: Format, *, verbose: bool = False) -> None:
     """Print a report as the result. Raises OSError."""
-    if form == "json":
-        from fleetctl.render import json_  # not at the top: `--help` renders nothing
-
-        sys.stdout.write(json_.render(cast("Report", report)))
-    else:
-        sys.stdout.write(in_words(report, sys.stdout, verbose=verbose))
+    sys.stdout.write(form.render(report, sys.stdout, verbose))
     sys.stdout.flush()
-
-
-def in_words(report: Mapping[str, Any], stream: TextIO, *, verbose: bool = False) -> str:
-    """A report as the text that `stream` will show."""
-    from fleetctl.render import text  # as above
-
-    return text.render(cast("Report", report), colour=colours(stream), verbose=verbose)
 
 
 def say(text: str) -> None:

@@ -12,11 +12,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
+import click
 import pytest
 from jsonschema import Draft202012Validator
 
+from fleetctl import render
+from fleetctl.cli import streams
+from fleetctl.cli.group import COMMANDS, fleetctl
 from fleetctl.report import schemas
 from tests.fleetctl.cli.runs import COMMAND, ROOT, Fleet, Ran, process
 
@@ -41,6 +46,22 @@ class TestEncodings:
         ran = process(["plan", str(fleet.directory), "--format", "json"], {"LC_ALL": "C", "PYTHONUTF8": "0"})
         (operation,) = json.loads(ran.out)["operations"]
         assert operation["after"]["policy"]["note"] == "zażółć"
+
+
+class TestFormats:
+    def test_every_renderer_has_its_name_and_none_stands_for_another(self) -> None:
+        there = {module.name.strip("_") for module in iter_modules(render.__path__)}
+        assert set(streams.FORMATS) == there
+        assert len({each.render for each in streams.FORMATS.values()}) == len(there)
+
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_every_command_offers_all_of_them(self, name: str) -> None:
+        command = fleetctl.get_command(click.Context(fleetctl), name)
+        assert command is not None
+        kinds = [parameter.type for parameter in command.params if parameter.name == "format"]
+        assert [kind.choices for kind in kinds if isinstance(kind, click.Choice)] == (
+            [] if name == "schema" else [tuple(streams.FORMATS)]
+        )
 
 
 class TestJson:
