@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,6 +17,7 @@ from better_compute.domain.ids import KEY, KEY_SAYS
 from better_compute.domain.nodes import Inventory
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source, did_you_mean
 from better_compute.service.actions import ROOT
+from better_compute.service.identities import ANOTHER_ID, reserved
 from better_compute.service.sites import kinds_of
 
 Id = Annotated[str, StringConstraints(pattern=rf"^(?:{KEY.pattern})$", max_length=128)]
@@ -26,6 +27,9 @@ Count = Annotated[int, Field(ge=0, le=UNLIMITED)]
 Number = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 MOST_MACHINES = 10_000
+
+_SHOWN = 8
+"""Tenants of a cycle that are named."""
 
 
 class Entry(BaseModel):
@@ -120,7 +124,7 @@ def read_world(path: Path) -> World:
     except ValidationError as error:
         raise ComputeError(*(_problem(document, e) for e in error.errors(include_url=False))) from None
     world = World(content, document)
-    if problems := [*_twice(world), *_cycles(world), *_kinds(world)]:
+    if problems := [*_twice(world), *_cycles(world), *_kinds(world), *_reserved(world)]:
         raise ComputeError(*problems)
     return world
 
@@ -202,17 +206,37 @@ def _twice(world: World) -> Iterator[Problem]:
 
 def _cycles(world: World) -> Iterator[Problem]:
     """Tenants above which there is no root; and root itself, which has no parent."""
-    parents = {tenant.id: tenant.parent_id for tenant in world.content.tenants}
-    for i, tenant in enumerate(world.content.tenants):
-        if tenant.id == ROOT:
-            yield problem(world, "root always exists and has no parent", "tenants", i, "id", hint="leave it out")
-            continue
-        above = [tenant.id]
-        while above[-1] in parents and len(above) == len(set(above)):
-            above.append(parents[above[-1]])
-        # Said once, where the first of the cycle stands.
-        if above[-1] == tenant.id and tenant.id == min(above):
-            yield problem(world, f"a tenant above itself: {' > '.join(above)}", "tenants", i, "parentId")
+    places = {tenant.id: i for i, tenant in enumerate(world.content.tenants)}
+    if ROOT in places:
+        yield problem(world, "root always exists and has no parent", "tenants", places[ROOT], "id", hint="leave it out")
+    parents = {tenant.id: tenant.parent_id for tenant in world.content.tenants if tenant.id != ROOT}
+    judged: set[str] = set()
+    for start in parents:
+        above: list[str] = []
+        at = start
+        while at in parents and at not in judged:
+            judged.add(at)
+            above.append(at)
+            at = parents[at]
+        if at in above:
+            yield _cycle(world, above[above.index(at) :], places)
+
+
+def _cycle(world: World, tenants: list[str], places: Mapping[str, int]) -> Problem:
+    """Said once, where the first of them by name stands."""
+    first = min(tenants)
+    at = tenants.index(first)
+    names = tenants[at:] + tenants[:at]
+    shown = names if len(names) <= _SHOWN else [*names[:_SHOWN], "..."]
+    message = f"a tenant above itself: {' > '.join([*shown, first])}"
+    return problem(world, message, "tenants", places[first], "parentId")
+
+
+def _reserved(world: World) -> Iterator[Problem]:
+    """Names of identities that are not the file's to give."""
+    for i, identity in enumerate(world.content.identities):
+        if why := reserved(identity.id, identity.tenant_id):
+            yield problem(world, why, "identities", i, "id", hint=ANOTHER_ID)
 
 
 def _kinds(world: World) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from better_compute.domain.problems import CONFLICT, UNAUTHENTICATED, ComputeError, Problem
 from better_compute.service import tokens
+from better_compute.service.actions import ROOT
 from better_compute.service.core import Service, absent
 from better_compute.service.pages import first, page
 from better_compute.service.ports import Caller, Credential, Identity, Tx
@@ -22,10 +23,24 @@ from better_compute.wire.inputs import (
 )
 from better_compute.wire.views import CredentialView, IdentityView, Page, WhoamiView
 
+ANOTHER_ID = "give it another id"
+
+
+def reserved(identity_id: str, tenant_id: str) -> str:
+    """Why the tenant has no identity of this id; blank where it may. The control plane goes by two names of its own:
+    whoever else had them would get root's first token, or be taken for who let machines in."""
+    if identity_id == "world":
+        return "world is who lets the machines of a world file in, and no identity of a tenant"
+    if identity_id == "root-admin" and tenant_id != ROOT:
+        return "root-admin is an identity of root: it holds root's first token"
+    return ""
+
 
 def create(service: Service, caller: Caller, body: IdentitiesCreate) -> IdentityView:
     """A new identity of the acting tenant. With an id that is there already, tenant and kind alike: that identity."""
     service.allow(caller, "identities/create", body.tenant_id)
+    if isinstance(body.id, str) and (why := reserved(body.id, body.tenant_id)):
+        refuse(why, "id", ANOTHER_ID)
     identity = Identity(
         id=body.id if isinstance(body.id, str) else service.new_id("idn"),
         tenant_id=body.tenant_id,

@@ -1,11 +1,14 @@
 """A world file is read strictly: every mistake has its line."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from better_compute.bootstrap import yaml
+from better_compute.bootstrap.machines import ACTOR
+from better_compute.bootstrap.tokens import ADMIN
 from better_compute.bootstrap.world_file import read_world
 from better_compute.domain.problems import ComputeError, Problem
 
@@ -103,6 +106,11 @@ def test_a_bom_windows_line_ends_and_aliases_are_read(world: Path) -> None:
             "tenants[0].parentId: a tenant above itself: a > b > a",
         ),
         ("tenants: [{id: a, parentId: a}]", "1:29 tenants[0].parentId: a tenant above itself: a > a; "),
+        (
+            "tenants: [{id: c, parentId: b}, {id: b, parentId: a}, {id: a, parentId: b}]",
+            "a tenant above itself: a > b > a",
+        ),
+        ("tenants: [{id: root, parentId: a}, {id: a, parentId: root}]", "root always exists and has no parent"),
         ("sites: [{id: s, tenantId: acme, kind: shared, region: e}]", "a site of acme is custom"),
         ("sites: [{id: s, tenantId: root, kind: custom, region: e}]", "a site of root is shared or dedicated"),
         ("tenants: [", "1:11 : expected the node content"),
@@ -134,6 +142,44 @@ def test_an_attributes_number_is_one_that_a_real_machine_may_state(world: Path, 
     found = told(world, f"machines: [{{pool: k, attributes: {{a: {number}, b: {2**53 - 1}}}}}]")
     assert any(says in problem for problem in found)
     assert not any("attributes.b" in problem for problem in found)
+
+
+def test_each_cycle_is_told_once_and_no_tenant_below_it(world: Path) -> None:
+    first, second = "{id: a, parentId: b}, {id: b, parentId: a}", "{id: y, parentId: z}, {id: z, parentId: y}"
+    cycles = f"{first}, {second}, {{id: x, parentId: x}}"
+    told_of = [problem.path for problem in problems(world, f"tenants: [{{id: below, parentId: b}}, {cycles}]")]
+    assert told_of == ["tenants[1].parentId", "tenants[3].parentId", "tenants[5].parentId"]
+
+
+def test_a_cycle_of_many_is_told_in_few_words(world: Path) -> None:
+    rows = [f"- {{id: t{n:02}, parentId: t{(n + 1) % 50:02}}}" for n in range(50)]
+    [said] = told(world, "tenants:\n" + "\n".join(rows))
+    assert "a tenant above itself: t00 > t01 > t02 > t03 > t04 > t05 > t06 > t07 > ... > t00; " in said
+
+
+def test_tenants_below_each_other_take_no_longer_than_tenants_beside_each_other(world: Path) -> None:
+    def seconds(parent: str) -> float:
+        rows = [f"- {{id: t{n}, parentId: {parent.format(n + 1)}}}" for n in range(1000)]
+        world.write_text("tenants:\n" + "\n".join(rows))
+        started = time.process_time()
+        assert len(read_world(world).content.tenants) == 1000
+        return time.process_time() - started
+
+    below, beside = (min(seconds(parent) for _ in range(3)) for parent in ("t{}", "root"))
+    assert below < 2 * beside
+
+
+@pytest.mark.parametrize("name", [ADMIN, ACTOR.identity_id])
+def test_a_name_that_the_control_plane_itself_goes_by_is_not_given_away(world: Path, name: str) -> None:
+    [said] = told(world, f"identities:\n- {{id: sa, tenantId: root}}\n- {{id: {name}, tenantId: acme}}\n")
+    assert said.startswith(f"3:8 identities[1].id: {name} is ")
+    assert said.endswith("; give it another id")
+
+
+def test_roots_administrator_may_be_named_by_root_and_the_worlds_actor_by_nobody(world: Path) -> None:
+    world.write_text(f"identities: [{{id: {ADMIN}, tenantId: root, kind: user}}, {{id: worlds, tenantId: acme}}]")
+    assert [identity.id for identity in read_world(world).content.identities] == [ADMIN, "worlds"]
+    assert told(world, f"identities: [{{id: {ACTOR.identity_id}, tenantId: root}}]")
 
 
 def test_all_mistakes_are_told_at_once(world: Path) -> None:
