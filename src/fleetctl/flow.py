@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -15,10 +14,10 @@ from better_compute.domain.ids import KEY, derive, is_key
 from better_compute.domain.policy.urls import mask_text
 from better_compute.domain.problems import Problem, Source
 from fleetctl import apply as applying
-from fleetctl import approval, guards, machine, preflight, report, target
+from fleetctl import approval, guards, machine, outputs, preflight, report, target
 from fleetctl import drift as drifting
 from fleetctl import plan as planning
-from fleetctl.desired import Embedded, declared
+from fleetctl.desired import declared
 from fleetctl.desired.check import check
 from fleetctl.desired.load import load
 from fleetctl.diff import compare
@@ -36,7 +35,7 @@ from fleetctl.errors import (
 from fleetctl.files import FilesError
 from fleetctl.journal import Journal, Outcome
 from fleetctl.plan import Plan
-from fleetctl.session import Request, Session, caller_of, connected, opened
+from fleetctl.session import Request, Session, caller_of, connected, opened, read
 from fleetctl.signals import interruptible
 
 
@@ -65,14 +64,16 @@ def validate(request: Request) -> Finished:
 def plan(request: Request, *, out: Path | None = None, lifetime: int | None = None, detailed: bool = False) -> Finished:
     """What an apply would do. The plan file may be applied for `lifetime` milliseconds of the server's clock, None: for
     ever. `detailed`: exit 2 when there is something to do."""
-    # 1. Read the files; 2. choose the target; 3. read the live state.
-    with opened(request) as session:
+    # 1. Read the files; see that the plan can be kept beside them.
+    wished = read(request)
+    outputs.check(wished, request.base, saved=out)
+    # 2. Choose the target; 3. read the live state.
+    with opened(request, wished) as session:
         # 4. Make the plan; 5. judge it by rules and guards.
         made = _judged(session)
         # 6. Say it, and keep it.
         document = session.shown(made, None if lifetime is None else session.live.instance.now + lifetime)
     if out is not None:
-        _check_outputs(session, out)
         machine.save(out, report.file_bytes(document))
     code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and made.operations else EXIT_OK
     return Finished(document, code, f"The plan is in {out}" if out else "")
@@ -89,17 +90,20 @@ def apply(
     journal: Path | None = None,
     report_file: Path | None = None,
 ) -> Finished:
-    """Make the plan again, have it approved, run it, and say what became of every operation."""
-    saved = None if plan_file is None else report.saved_plan(plan_file)
+    """Make the plan again, have it approved, run it, and say what became of every operation. Once the files are read, a
+    report in `report_file` is this run's, or there is none."""
+    # 1. Read the files, and the plan that was approved; an earlier run's report says nothing of this one.
+    wished = read(request)
+    outputs.check(wished, request.base, saved=report_file, journal=journal)
     if report_file is not None:
-        _check_place(report_file)
-    # 1. Read the files; 2. choose the target; 3. read the live state.
-    with opened(request) as session:
+        machine.remove(report_file)
+    saved = None if plan_file is None else report.saved_plan(plan_file)
+    # 2. Choose the target; 3. read the live state.
+    with opened(request, wished) as session:
         _check_caller(session)
         # 4. Make the plan; 5. judge it by rules and guards.
         made = _judged(session)
         # 6. Is it the one that was approved? Nothing is written before.
-        _check_outputs(session, journal, report_file)
         digest = _approved(saved, expect, made, session)
         document = session.shown(made)
         if made.blocked:
@@ -122,7 +126,7 @@ def apply(
 def drift(request: Request) -> Finished:
     """What differs from the files, since when, and by whom."""
     # 1. Read the files; 2. choose the target; 3. read the live state.
-    with opened(request) as session:
+    with opened(request, read(request)) as session:
         # 4. Compare; 5. ask the events who did it.
         found = drifting.find(session.desired, compare(session.desired, session.live.pools), session.client)
         document = report.of_drift(found, session.header(), session.desired)
@@ -177,27 +181,6 @@ def _check_caller(session: Session) -> None:
     if session.live.reader_id != session.desired.caller:
         message = f"apply needs the token of {session.desired.caller}, and this is {session.live.reader_id}'s"
         raise Stop(EXIT_STALE, message)
-
-
-def _check_outputs(session: Session, *outputs: Path | None) -> None:
-    """What is written takes the place of nothing that the fleet is made of, and will not be read as part of it. Raises
-    Stop."""
-    base, server = os.path.realpath(session.request.base), session.desired.server
-    own = {os.path.realpath(os.path.join(base, file)) for file in session.desired.files}
-    if isinstance(server, Embedded):
-        own |= {os.path.realpath(name) for name in (server.database, server.world) if name}
-    for output in filter(None, outputs):
-        real = Path(os.path.realpath(output))
-        if str(real) in own or (real.suffix in (".yaml", ".yml") and real.is_relative_to(base)):
-            message = f"{output} is a file of the fleet, or would be read as one: nothing was written"
-            raise Stop(EXIT_USAGE, message, hint="choose another name, such as one that ends in .json")
-
-
-def _check_place(path: Path) -> None:
-    """That a report cannot be written is found out before there is something to report."""
-    place = path if path.exists() and not path.is_file() else path.absolute().parent
-    if path.is_dir() or not os.access(place, os.W_OK):
-        raise Stop(EXIT_ERROR, f"no report can be written to {path}: nothing was done")
 
 
 def _keep(path: Path, document: report.ApplyReport) -> str:

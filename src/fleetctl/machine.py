@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -72,6 +73,31 @@ def _blob(data: bytes, digits: int) -> str:
     hashed.update(b"blob %d\0" % len(data))
     hashed.update(data)
     return hashed.hexdigest()
+
+
+def check_output(path: Path, *, append: bool) -> None:
+    """Whether `save`, or with `append` an open file, could write here, as far as that shows without writing. Leaves
+    nothing behind. Raises OSError."""
+    descriptor = None if append else _descriptor(path)
+    if descriptor is not None:
+        os.fstat(descriptor)
+        return
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if append and path.is_file():
+        path.open("ab").close()
+    elif path.exists() and not path.is_file():  # to open a pipe is to wait for its reader
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    else:
+        tempfile.TemporaryFile(dir=Path(os.path.realpath(path)).parent).close()
+
+
+def remove(path: Path) -> None:
+    """Remove the file that `save` would replace, if there is one; where a link leads to it, the link stays. Raises
+    OSError."""
+    if path.is_file() and _descriptor(path) is None:
+        os.unlink(os.path.realpath(path))
 
 
 def save(path: Path, data: bytes) -> None:

@@ -85,11 +85,15 @@ class Session:
         return report.of_plan(made, self.header(expires_at), desired=self.desired, live=self.live)
 
 
+def read(request: Request) -> Desired:
+    """Read the files. Raises FilesError."""
+    return load(request.path, caller=request.caller, tell=request.tell)
+
+
 @contextmanager
-def opened(request: Request) -> Iterator[Session]:
-    """Read the files, choose the target, read the live state. Raises FilesError, ComputeError, and Stop for a pin that
-    does not match."""
-    wished = load(request.path, caller=request.caller, tell=request.tell)
+def opened(request: Request, wished: Desired) -> Iterator[Session]:
+    """Choose the target of files that were read just now, and read the live state. Raises ComputeError, FilesError for
+    a world file, and Stop for a pin that does not match."""
     commit = machine.commit_of(request.base, wished.files)
     caller_of(wished)
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fleetctl.desired.load import load
-from fleetctl.machine import commit_of, save
+from fleetctl.machine import check_output, commit_of, remove, save
 
 
 def test_a_file_is_written_for_its_owner_alone(tmp_path: Path) -> None:
@@ -66,6 +66,37 @@ def test_what_is_no_file_stays_what_it_is(tmp_path: Path) -> None:
     finally:
         os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_only_what_would_be_replaced_is_removed(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(b"one")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "out").write_bytes(b"two")
+    for name in ("pipe", "link", "nothing"):
+        remove(tmp_path / name)
+    with (tmp_path / "out").open("rb") as out:
+        remove(Path(f"/proc/self/fd/{out.fileno()}"))
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "link", "out"}
+
+
+@pytest.mark.parametrize("append", [False, True])
+def test_what_can_be_written_is_found_out_without_a_trace(tmp_path: Path, append: bool) -> None:
+    (tmp_path / "file").write_bytes(b"one")
+    (tmp_path / "link").symlink_to("later")
+    os.mkfifo(tmp_path / "pipe")
+    before = {path.name: path.lstat().st_mtime_ns for path in tmp_path.iterdir()}
+    for path in ("file", "link", "pipe", "new", "/dev/null", "/dev/stderr"):
+        check_output(tmp_path / path, append=append)
+    assert {path.name: path.lstat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+def test_what_is_not_open_cannot_be_written(tmp_path: Path) -> None:
+    out = os.open(tmp_path, os.O_RDONLY)
+    os.close(out)
+    for append in (False, True):
+        with pytest.raises(OSError, match=r"Bad file descriptor|No such file"):
+            check_output(Path(f"/proc/self/fd/{out}"), append=append)
 
 
 @pytest.fixture

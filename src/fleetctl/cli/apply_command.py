@@ -30,11 +30,17 @@ _FILE = click.Path(path_type=Path)
 @click.option("--expect", metavar="DIGEST", callback=options.digest, help="Run the plan of this digest alone.")
 @click.option("--parallelism", type=click.IntRange(1, 64), default=10, show_default=True, help="Calls at a time.")
 @click.option("--journal", type=_FILE, metavar="FILE", help="Keep every attempt, as JSON lines.")
-@click.option("--report", "report_file", type=_FILE, metavar="FILE", help="Write the report, as JSON.")
+@click.option(
+    "--report",
+    "report_file",
+    type=_FILE,
+    metavar="FILE",
+    help="Write the report, as JSON; one that is there is removed before anything is done.",
+)
 def command(common: Common, yes: bool, plan_file: Path | None, expect: str | None, **how: Any) -> int:
     from fleetctl import flow
 
-    _check_apart(plan_file, how["journal"], how["report_file"])
+    _check_apart(plan_file, how["journal"], how["report_file"], common.request.token_file)
     dialogue = Dialogue(common, approved=yes or plan_file is not None or expect is not None)
     finished = flow.apply(
         common.request,
@@ -48,8 +54,8 @@ def command(common: Common, yes: bool, plan_file: Path | None, expect: str | Non
 
 
 def _check_apart(*paths: Path | None) -> None:
-    """A report in the place of the plan file would cost the plan, a journal in that of the report its lines. What is
-    no file (`/dev/stderr`) may be named twice. Raises click.UsageError."""
+    """A report in the place of the plan file or the token would cost these, a journal in that of the report its lines.
+    What is no file (`/dev/stderr`) may be named twice. Raises click.UsageError."""
     files = [path.resolve() for path in paths if path and (path.is_file() or not path.exists())]
     if len(set(files)) < len(files):
-        raise click.UsageError("--plan, --journal and --report name the same file")
+        raise click.UsageError("two of --plan, --journal, --report and --token-file name the same file")

@@ -153,7 +153,7 @@ class TestErrors:
         path = fleet.directory / "no" / "plan.json"
         ran = fleet.on("plan", "--out", str(path))
         assert ran.code == 1
-        assert ran.err.startswith("STOPPED: No such file or directory: ")
+        assert ran.err == f"STOPPED: {path} cannot be written: No such file or directory; nothing was done\n"
 
 
 @contextmanager

@@ -304,12 +304,14 @@ class TestTerminal:
         assert "Applied: 2 operations done." in terminal.shown
 
     @pytest.mark.parametrize("answer", ["y\n", "\x04"])
-    def test_another_answer_writes_nothing(self, answer: str, fleet: Fleet) -> None:
-        terminal = Terminal(["apply", str(fleet.directory)])
+    def test_another_answer_writes_nothing_and_leaves_no_earlier_report(self, answer: str, fleet: Fleet) -> None:
+        (report := fleet.directory / "report.json").write_text("{}")
+        terminal = Terminal(["apply", str(fleet.directory), "--report", str(report)])
         terminal.until(ASKS)
         terminal.type(answer)
         assert terminal.end() == 1
         assert "not approved: nothing was written" in terminal.shown
+        assert not report.exists()
         assert fleet.on("plan", "--detailed-exitcode").code == 2
 
     @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -1,0 +1,37 @@
+"""The files that a command is to write: none of the fleet's own, and known to be writable before anything is asked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fleetctl import machine
+from fleetctl.desired import Desired, Embedded
+from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop
+
+
+def check(desired: Desired, base: Path, *, saved: Path | None, journal: Path | None = None) -> None:
+    """Whether a plan or report can be saved, and a journal go on, in the place named; `base` is the fleet's directory.
+
+    Leaves nothing behind. Raises Stop.
+    """
+    outputs = [(path, append) for path, append in ((saved, False), (journal, True)) if path is not None]
+    for path, _ in outputs:
+        _check_apart(path, desired, Path(os.path.realpath(base)))
+    for path, append in outputs:
+        try:
+            machine.check_output(path, append=append)
+        except OSError as error:
+            message = f"{path} cannot be written: {error.strerror or error}; nothing was done"
+            raise Stop(EXIT_ERROR, message) from error
+
+
+def _check_apart(path: Path, desired: Desired, base: Path) -> None:
+    """What is written takes the place of nothing that the fleet is made of, and will not be read as part of it."""
+    server, real = desired.server, Path(os.path.realpath(path))
+    own = {os.path.realpath(base / file) for file in desired.files}
+    if isinstance(server, Embedded):
+        own |= {os.path.realpath(name) for name in (server.database, server.world) if name}
+    if str(real) in own or (real.suffix in (".yaml", ".yml") and real.is_relative_to(base)):
+        message = f"{path} is a file of the fleet, or would be read as one: nothing was written"
+        raise Stop(EXIT_USAGE, message, hint="choose another name, such as one that ends in .json")

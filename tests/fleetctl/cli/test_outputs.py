@@ -1,0 +1,106 @@
+"""What a command writes: known to be possible before anything is asked, and never an earlier run's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fleetctl.cli.runs import ENTRY, Fleet
+
+OUTPUTS = [("plan", "--out"), ("apply", "--yes", "--report"), ("apply", "--yes", "--journal")]
+BROKEN = "  - {idempotencyKey: fra1-a, class: metal, offers: []}\n"
+
+
+def files(fleet: Fleet) -> set[str]:
+    return {str(path.relative_to(fleet.directory)) for path in fleet.directory.rglob("*")}
+
+
+@pytest.mark.parametrize("flags", OUTPUTS)
+class TestBeforeAnythingIsAsked:
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            ("no/out.json", "No such file or directory"),
+            ("world.yaml/out.json", "Not a directory"),
+            ("folder", "Is a directory"),
+        ],
+    )
+    def test_what_cannot_be_written_is_told(self, name: str, said: str, flags: tuple[str, ...], fleet: Fleet) -> None:
+        (fleet.directory / "folder").mkdir()
+        before = files(fleet)
+        path = fleet.directory / name
+        ran = fleet.on(*flags, str(path))
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err == f"STOPPED: {path} cannot be written: {said}; nothing was done\n"
+        assert files(fleet) == before, "not even a control plane was made"
+
+    def test_what_would_be_read_as_a_file_of_the_fleet_is_refused(self, flags: tuple[str, ...], fleet: Fleet) -> None:
+        before = files(fleet)
+        ran = fleet.on(*flags, str(fleet.directory / "x.yaml"))
+        assert (ran.code, ran.out) == (64, "")
+        assert "nothing was written" in ran.err
+        assert files(fleet) == before
+
+    def test_what_can_be_written_is_not_until_there_is_something_to_write(
+        self, flags: tuple[str, ...], fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FLEETCTL_TENANT", "acme")
+        before = files(fleet)
+        assert fleet.on(*flags, str(fleet.directory / "out.json")).code == 4
+        assert files(fleet) == before
+
+
+@pytest.fixture
+def report(fleet: Fleet, tmp_path: Path) -> Path:
+    """That of an apply that did all it was asked."""
+    path = tmp_path / "report.json"
+    assert fleet.on("apply", "--yes", "--report", str(path)).code == 0
+    assert path.exists()
+    return path
+
+
+class TestReport:
+    def test_of_an_earlier_run_does_not_outlive_one_that_is_blocked(self, fleet: Fleet, report: Path) -> None:
+        fleet.write(BROKEN)
+        assert fleet.on("apply", "--yes", "--report", str(report)).code == 3
+        assert not report.exists()
+
+    def test_nor_one_that_nobody_approved(self, fleet: Fleet, report: Path) -> None:
+        assert fleet.on("apply", "--expect", "0" * 64, "--report", str(report)).code == 4
+        assert not report.exists()
+
+    def test_nor_one_of_an_altered_plan(self, fleet: Fleet, report: Path, tmp_path: Path) -> None:
+        plan = tmp_path / "plan.json"
+        plan.write_text("{}")
+        assert fleet.on("apply", "--plan", str(plan), "--report", str(report)).code == 4
+        assert not report.exists()
+
+    def test_nor_one_against_the_pins(self, fleet: Fleet, report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("FLEETCTL_CALLER", "other")
+        assert fleet.on("apply", "--yes", "--report", str(report)).code == 4
+        assert not report.exists()
+
+    def test_where_a_link_leads_to_it_the_link_stays(self, fleet: Fleet, report: Path, tmp_path: Path) -> None:
+        link = tmp_path / "link.json"
+        link.symlink_to(report)
+        fleet.write(BROKEN)
+        assert fleet.on("apply", "--yes", "--report", str(link)).code == 3
+        assert (link.is_symlink(), report.exists()) == (True, False)
+
+    def test_stays_where_the_files_do_not_tell_what_is_theirs(self, fleet: Fleet, report: Path) -> None:
+        fleet.write("  - {idempotencyKey: fra1-a\n")
+        assert fleet.on("apply", "--yes", "--report", str(report)).code == 1
+        assert report.exists()
+
+    def test_takes_the_place_of_no_token(self, fleet: Fleet, tmp_path: Path) -> None:
+        token = tmp_path / "token"
+        token.write_text("t0ken-example")
+        ran = fleet.on("apply", "--yes", "--token-file", str(token), "--report", str(token))
+        assert (ran.code, "name the same file" in ran.err) == (64, True)
+        assert token.read_text() == "t0ken-example"
+
+    def test_is_this_runs_where_there_is_nothing_to_do(self, fleet: Fleet, report: Path) -> None:
+        fleet.write(ENTRY)
+        assert fleet.on("apply", "--yes", "--report", str(report)).code == 0
+        assert '"operations": 0' in report.read_text()
