@@ -195,8 +195,6 @@ def _judged(operation: Operation, difference: str) -> Outcome:
 def _created(created: Created, wish: CreatePool) -> str:
     """A create answers the pool of its key, whoever made it and however (rule pool.key)."""
     pool = created.pool
-    if pool.id != wish.pool_id:
-        return f"the server made {pool.id} where {wish.pool_id} was planned"
     if pool.archived:
         return "the pool of this key was archived meanwhile"
     quota = _another("pool", owner_changes(wish, _limits(created.rows)))
@@ -224,7 +222,8 @@ def _another(what: str, changes: Sequence[Change]) -> str:
 
 
 def _granted(limits: Mapping[str, int], wish: SetQuota) -> str:
-    wrong = sorted(r for r, limit in wish.quota.items() if limits.get(r, 0) != limit)
+    """The owner's quota, once written, is kept exact: a row that nobody wished is as wrong as another limit."""
+    wrong = sorted(r for r in {**limits, **wish.quota} if limits.get(r, 0) != wish.quota.get(r, 0))
     return f"the quota is there with another {', '.join(wrong)}" if wrong else ""
 
 
@@ -237,20 +236,24 @@ def _wished_terms(wish: OfferPool) -> Terms:
 
 
 def _is_as_wished(operation: Operation, client: Client) -> bool:
-    """Whether the object already is what the operation would make of it, read afresh."""
+    """Whether the object already is what the operation would make of it, read afresh. A pool that was archived
+    meanwhile is not, whatever it holds: nobody can change it any more."""
     try:
         state = client.pools.get(operation.pool_id)
     except ComputeError:
         return False
+    pool = state.pool
+    if pool is None:
+        return False
     match operation.command:
         case UpdatePool() as command:
-            return state.pool is not None and not _updated(state.pool, command)
+            return not pool.archived and not _updated(pool, command)
         case OfferPool() as command:
             return not _offered(state.terms(command.to_tenant_id), command)
         case UnofferPool() as command:
             return command.to_tenant_id not in state.offers
         case SetQuota() as command:
-            return not _granted(state.limits(command.to_tenant_id), command)
+            return not pool.archived and not _granted(state.limits(command.to_tenant_id), command)
         case ArchivePool():
-            return state.pool is not None and state.pool.archived
+            return pool.archived
     return False

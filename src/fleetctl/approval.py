@@ -24,11 +24,14 @@ _NEW = "make a new plan"
 class SavedOperation:
     """An operation of a plan file: what it is about, and its digest."""
 
-    n: int
     action: str
     name: str
     subject: Subject
     digest: str
+
+    @property
+    def pool_id(self) -> str:
+        return self.subject[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +62,9 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: st
     if saved.expires_at is not None and live.instance.now > saved.expires_at:
         raise Stop(EXIT_STALE, f"the plan expired at {time(saved.expires_at)}, by the server's clock: make a new one")
     if saved.inputs != plan.inputs:
-        details = (*_commits(saved.commit, commit), *_differences(saved.operations, plan))
-        raise Stop(EXIT_STALE, _other_inputs(saved.commit, commit), details, _NEW)
+        differences = _differences(saved.operations, plan)
+        message = _other_inputs(same=saved.commit is not None and saved.commit == commit and not differences)
+        raise Stop(EXIT_STALE, message, (*_commits(saved.commit, commit), *differences), _NEW)
     if saved.digest == plan.digest:
         return
     both: list[SavedOperation | Operation] = [*saved.operations, *plan.operations]
@@ -70,17 +74,30 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: st
     differences = _differences(rest, plan)
     # A call of the killed run may land after the live state was read: then its event is this plan's own.
     counts = open_now.union(operation.subject for operation in rest)
-    objects = {operation.subject: operation.name for operation in both if operation.subject in counts}
-    events = [(name, event) for subject, name in objects.items() if (event := last.of(subject))]
-    moved = [f"{name}: {_who(event)}" for name, event in events if not _is_own(event, saved)]
+    names = {operation.pool_id: operation.name for operation in both}
+    events = [event for subject in counts if (event := last.of(subject))]
+    if differences:
+        # An archive stands on the pool's offers and rows too, which are other objects: nothing else tells who moved it.
+        events += last.of_pools({operation.pool_id for operation in rest if operation.action == "archive"})
+    moved = _moved((event for event in events if not _is_own(event, saved)), names)
     if moved or differences:
         message = "the plan is stale: the live state is not the one it was made for"
         raise Stop(EXIT_STALE, message, (*differences, *moved), _NEW)
 
 
-def _other_inputs(saved: str | None, now: str | None) -> str:
-    """Inputs are the files under a key of the database: where the files are the same, it is another database."""
-    if saved is not None and saved == now:
+def _moved(events: Iterable[LastEvent], names: Mapping[str, str]) -> list[str]:
+    """Each event once, in their order: of several offers that went with their pool there is one."""
+    by_sequence = {event.sequence: event for event in events}
+    return [
+        f"{_object(names[event.subject[0]], event.subject)}: {event.type} by {event.actor_id} at {time(event.time)}"
+        for _, event in sorted(by_sequence.items())
+    ]
+
+
+def _other_inputs(*, same: bool) -> str:
+    """Inputs are the files under a key of the database: where the files are the same, it is another database. They are
+    where their commit is, and all that is to be done: the same commit may hold another fleet."""
+    if same:
         return "the control plane is another than the plan was made for, of the same name: its database was made anew"
     return "the files are not those that the plan was made from, or the control plane's database was made anew"
 
@@ -133,12 +150,8 @@ def _differences(rest: Sequence[SavedOperation], plan: Plan) -> list[str]:
 
     gone = told(rest, wanted, "planned, and not to be done now")
     new = told(plan.operations, planned, "to be done now, and not planned")
-    return [*gone, *(line for line in new if line not in gone)]
+    return list(dict.fromkeys([*gone, *new]))
 
 
 def _object(name: str, subject: Subject) -> str:
     return name if subject[1] is None else f"{name} for {subject[1]}"
-
-
-def _who(event: LastEvent) -> str:
-    return f"{event.type} by {event.actor_id} at {time(event.time)}"

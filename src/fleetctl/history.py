@@ -39,6 +39,10 @@ class History:
             return own
         return pool if own is None or pool.sequence > own.sequence else own
 
+    def of_pools(self, pool_ids: Collection[str]) -> list[LastEvent]:
+        """The last events of all objects of these pools."""
+        return [event for subject, event in self.events.items() if subject[0] in pool_ids]
+
 
 def read(client: Client, pool_ids: Collection[str], after: int = 0) -> History:
     """The last events of the pools' objects after sequence `after`. Raises ComputeError."""

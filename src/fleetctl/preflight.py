@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -47,8 +47,7 @@ def check(
     judged = fold(plan.operations, live, plan.scope.caller)
     open_questions = any(p.severity == "unchecked" for problems in judged for p in problems)
     if open_questions and client is not None:
-        verdicts = client.preflight.check([_housed(o.command, live) for o in plan.operations], plan.scope.caller)
-        answers = [_heard(verdict) for verdict in verdicts]
+        answers = _asked(plan, live, client)
         if plan.scope.caller != live.reader_id and all(any(p.code == ACCESS_DENIED for p in each) for each in answers):
             return [_powerless(plan, live, caller)]
         judged = _answered(judged, answers)
@@ -60,8 +59,7 @@ def check(
 
 
 def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[Problem]]:
-    """Run the operations one after the other on a model of the live state: the problems of each. A pool whose site is
-    not there is refused, and made elsewhere for the sake of what follows."""
+    """Run the operations one after the other on a model of the live state: the problems of each."""
     facts = Facts(actor_id=caller, now=live.instance.now, sites=live.sites, tenants=None, accounts=None, attestors=None)
     models: dict[str, PoolState] = {}
     judged: list[list[Problem]] = []
@@ -70,27 +68,44 @@ def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[
         if model is None:
             known = live.pools.get(operation.pool_id)
             model = models[operation.pool_id] = known.copy() if known else PoolState()
-        command, housed = operation.command, _housed(operation.command, live)
-        decision = decide(model, housed, facts)
-        problems = list(decision.problems if isinstance(decision, Refused) else decision.warnings)
-        if housed is not command and isinstance(refusal := decide(model, command, facts), Refused):
-            problems = [p for p in problems if p not in refusal.problems] + list(refusal.problems)
-        if not isinstance(decision, Refused):
-            model.apply(decision.delta)
-        judged.append(problems)
+        judged.append(_advance(model, operation.command, facts))
     return judged
 
 
-def _housed(command: Command, live: Live) -> Command:
-    """The command, of a pool that is to be made at a site that the tenant has not, at one that it has: nothing but
-    the rule pool.site asks for the site. The server cannot tell what follows from a creation that it refuses."""
-    if not isinstance(command, CreatePool):
-        return command
-    site = live.sites.get(command.site_id)
-    if site is not None and site.tenant_id == command.tenant_id:
-        return command
-    own = min((site.id for site in live.sites.values() if site.tenant_id == command.tenant_id), default=None)
-    return command if own is None else replace(command, site_id=own)
+def _advance(model: PoolState, command: Command, facts: Facts) -> list[Problem]:
+    """Every problem of `command`, and the model is as it leaves the pool. A refused one changes nothing, but for a
+    creation at a site that is not there: so far as the rules go the pool is made, for the sake of what follows, whose
+    own mistakes would be hidden."""
+    decision = decide(model, command, facts)
+    problems = list(decision.problems if isinstance(decision, Refused) else decision.warnings)
+    if isinstance(decision, Refused) and isinstance(command, CreatePool):
+        decision = decide(model, command, replace(facts, sites=None))
+        if not isinstance(decision, Refused):
+            problems += [p for p in decision.warnings if p.rule != "pool.site"]
+    if not isinstance(decision, Refused):
+        model.apply(decision.delta)
+    return problems
+
+
+def _asked(plan: Plan, live: Live, client: Client) -> list[list[Problem]]:
+    """The server's problems of each operation. It does not tell what follows from a creation that it refuses: behind
+    one that it may refuse for want of a site or an account goes a pool that lacks neither, under the same key. Where
+    the first was made the second is refused, and changes nothing; nobody asks what is said of it."""
+    commands: list[Command] = []
+    places: list[int] = []
+    own = {site.id for site in live.sites.values() if site.tenant_id == live.tenant_id}
+    for operation in plan.operations:
+        places.append(len(commands))
+        commands += [operation.command, *_stand_in(operation.command, own)]
+    verdicts = client.preflight.check(commands, plan.scope.caller)
+    return [_heard(verdicts[place]) for place in places]
+
+
+def _stand_in(command: Command, own: Collection[str]) -> Iterator[CreatePool]:
+    if own and isinstance(command, CreatePool):
+        site_id = command.site_id if command.site_id in own else min(own)
+        if (site_id, None) != (command.site_id, command.provider_account_id):
+            yield replace(command, site_id=site_id, class_="metal-host", provider_account_id=None)
 
 
 def _powerless(plan: Plan, live: Live, caller: Place | None) -> Problem:
@@ -139,7 +154,7 @@ class _Names:
     live: Live
     client: Client | None
     declared: Callable[[str, str], str]
-    tenants: frozenset[str] | None = None
+    known: dict[str, Collection[str]] = field(default_factory=dict)
     nearest: Nearest = field(default_factory=Nearest)
     hints: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -160,21 +175,22 @@ class _Names:
     def _near(self, rule: str, name: str) -> str:
         asked = (rule, name)
         if asked not in self.hints:
-            known = self._known(rule)
-            brought = "" if name in known else self.declared(rule, name)
-            self.hints[asked] = brought or self.nearest.hint(name, known)
+            if rule not in self.known:
+                self.known[rule] = frozenset(self._known(rule))
+            there = name in self.known[rule]
+            self.hints[asked] = ("" if there else self.declared(rule, name)) or self.nearest.hint(
+                name, self.known[rule]
+            )
         return self.hints[asked]
 
-    def _known(self, rule: str) -> Collection[str]:
+    def _known(self, rule: str) -> Iterable[str]:
         if rule == "pool.site":
             return [site.id for site in self.live.sites.values() if site.tenant_id == self.live.tenant_id]
         if rule == "pool.provider":
             pools = (state.pool for state in self.live.pools.values())
             return {pool.provider_account_id for pool in pools if pool and pool.provider_account_id}
-        if self.tenants is None:
-            offered = {tenant_id for state in self.live.pools.values() for tenant_id in state.offers}
-            self.tenants = frozenset(offered.union(tenant_ids(self.client) if self.client else ()))
-        return self.tenants - {self.live.tenant_id}
+        offered = {tenant_id for state in self.live.pools.values() for tenant_id in state.offers}
+        return offered.union(tenant_ids(self.client) if self.client else ()) - {self.live.tenant_id}
 
 
 def _placed(problem: Problem, operation: Operation) -> Problem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -175,7 +175,7 @@ def test_a_plan_without_dependencies_breaks_the_law(tmp_path: Path, monkeypatch:
 
     def alone(*given: Any) -> Ordering:
         ordering = arrange(*given)
-        return Ordering(ordering.sequence, tuple(() for _ in ordering.depends_on), (), ())
+        return replace(ordering, depends_on=tuple(() for _ in ordering.depends_on))
 
     monkeypatch.setattr(import_module("fleetctl.plan.make"), "arrange", alone)
     with pytest.raises(AssertionError, match=r"offer\.single"):

@@ -298,7 +298,8 @@ def test_a_server_that_answers_with_something_else_did_not_do_it(
     outcomes = run(one_of_each, lambda a: bent(a, **fields) if a.operation == operation else a.forward())
     [failed] = [o for o in outcomes if o.status == "failed"]
     assert failed.problem is not None
-    assert (failed.problem.code, failed.problem.rule) == ("CONFLICT", "apply.answer")
+    judge = "client.answer" if "id" in fields else "apply.answer"
+    assert (failed.problem.code, failed.problem.rule) == ("CONFLICT", judge)
     assert said in failed.problem.message
 
 
@@ -358,6 +359,37 @@ def test_what_is_otherwise_by_then_is_a_failure_and_stays(
     outcomes = run(one_of_each, bend)
     assert [(o.operation.action, o.problem.code) for o in outcomes if o.problem] == [(action, "VERSION_CONFLICT")]
     assert [o["key"] for o in one_of_each.plan().report["operations"]] == [action]
+
+
+def test_a_quota_with_a_row_more_is_not_as_wished(one_of_each: Home) -> None:
+    """What is written is kept exact."""
+
+    def bend(asked: Asked) -> httpx.Response:
+        if asked.operation == "quotas/set":
+            with one_of_each.hand() as hand:
+                whole = {name: value for name, value in asked.body.items() if name != "expectedVersion"}
+                hand.call("quotas/set", {**whole, "quota": {"gpu": 64, "vcpu": 5}})
+        return asked.forward()
+
+    (failed,) = [o for o in run(one_of_each, bend) if o.problem]
+    assert (failed.operation.action, failed.problem and failed.problem.code) == ("setQuota", "VERSION_CONFLICT")
+    assert [o["key"] for o in one_of_each.plan().report["operations"]] == ["setQuota"]
+
+
+@pytest.mark.parametrize("operation", ["pools/update", "quotas/set"])
+def test_what_was_archived_meanwhile_is_not_as_wished(one_of_each: Home, operation: str) -> None:
+    """Somebody made the very change, and archived the pool: no later plan can change it any more."""
+
+    def bend(asked: Asked) -> httpx.Response:
+        if asked.operation == operation:
+            asked.forward()
+            with one_of_each.hand() as hand:
+                hand.call("pools/archive", {"poolId": asked.body["poolId"]})
+        return asked.forward()
+
+    (failed,) = [o for o in run(one_of_each, bend) if o.problem]
+    assert failed.problem is not None
+    assert failed.problem.code in ("VERSION_CONFLICT", "INVALID_STATE")
 
 
 def test_a_pool_that_another_apply_made_with_another_owner_quota_was_not_created(home: Home) -> None:

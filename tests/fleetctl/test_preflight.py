@@ -163,6 +163,16 @@ def test_a_site_that_is_not_there_hides_no_other_mistake_of_its_pool(home: Home)
     assert asked["preflight/check"] == 1
 
 
+def test_nor_does_an_account_that_is_not_there(home: Home) -> None:
+    fields = {"class": "provider", "agent": "none", "providerAccountId": "pa_nobody"}
+    home.wish(entry("a", {"acmee": 8, "globex": 8}, policy={"singleTenant": True}, **fields))
+    assert sorted(told(check(home)[0])) == [
+        ("error", "offer.single", "pools[a].offers[globex].toTenantId"),
+        ("error", "offer.tenant", "pools[a].offers[acmee].toTenantId"),
+        ("error", "pool.provider", "pools[a].providerAccountId"),
+    ]
+
+
 def test_without_a_site_of_its_own_a_tenant_is_told_of_the_site_alone(home: Home) -> None:
     home.sql("UPDATE sites SET tenant_id = 'globex' WHERE id = 'site_acme'")
     home.wish(entry("a", {"globx": 8}, siteId="site_fra1"), tenantId="acme", caller="sa_acme")

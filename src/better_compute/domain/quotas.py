@@ -16,7 +16,7 @@ _ATOMS = tuple(dict.fromkeys(ATOMS.values()))
 RESOURCES = (*_ATOMS, *SCALARS)
 """Every resource the code knows: the atoms, then the scalars of hosts."""
 
-MOST_ROWS = 256
+MOST_ROWS = 64
 """Rows of a tenant in a pool, those of 0 included: none ever goes, and whatever is told of an offer tells them all."""
 
 _GUESSES = 8

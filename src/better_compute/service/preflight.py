@@ -85,7 +85,10 @@ def _command(service: Service, op: Asked, tenant_id: str, caller_id: str, rights
         stated = given(read(kind, op.input))
     except ComputeError as error:
         return _Refusal(error.problems)
-    if stated["tenant_id"] != tenant_id or ACTIONS[op.operation] not in rights:
+    if stated["tenant_id"] != tenant_id:
+        message = f"one request judges the operations of one tenant, {tenant_id}"
+        return _Refusal((Problem(INVALID_INPUT, "", message, "tenantId"),))
+    if ACTIONS[op.operation] not in rights:
         return _Refusal((denied(),))
     if command is not CreatePool:
         return build(command, stated, stated["pool_id"])

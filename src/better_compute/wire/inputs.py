@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from better_compute.domain.atoms import AGENTS, ATOMS, CLASSES, UNLIMITED
 from better_compute.domain.ids import KEY
+from better_compute.domain.quotas import MOST_ROWS
 
 ID = rf"\A{KEY.pattern}\Z"
 NAME = r"\A(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]{1,200}\Z"
@@ -21,7 +22,9 @@ Name = Annotated[str, Meta(pattern=NAME)]
 Number = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 Count = Annotated[int, Meta(ge=0, le=UNLIMITED)]
 Limit = Annotated[Any, Meta(extra_json_schema={"type": "integer", "minimum": 0, "maximum": UNLIMITED})]
-Quota = Annotated[dict[Annotated[str, Meta(max_length=64)], Limit], Meta(max_length=64)]
+Quota = Annotated[
+    dict[Annotated[str, Meta(max_length=64)], Limit], Meta(extra_json_schema={"maxProperties": MOST_ROWS})
+]
 Json = dict[str, Any]
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from better_compute.domain.atoms import DEFAULT_AGENT
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.policy import canonical
 from better_compute.domain.state import Terms
@@ -27,11 +30,19 @@ def _entry(entry: PoolEntry) -> Json:
         "id": entry.pool_id,
         "key": entry.key,
         "archived": entry.archived,
-        "spec": entry.pool and _spec(entry.pool),
-        "ownerQuota": None if quota is None else dict(quota),
+        "spec": entry.pool and {**spec_json(entry.pool), "policy": canonical(dict(entry.pool.policy))},
+        "ownerQuota": None if quota is None else without_zeros(quota),
         "offersAre": entry.offers_are,
-        "offers": {tenant_id: terms_json(terms) for tenant_id, terms in entry.offers.items()},
+        "offers": {
+            tenant_id: {**terms_json(terms), "quota": without_zeros(terms.quota)}
+            for tenant_id, terms in entry.offers.items()
+        },
     }
+
+
+def without_zeros(quota: Mapping[str, int]) -> dict[str, int]:
+    """A row of 0 and no row are equal (rule quota.missing)."""
+    return {resource: limit for resource, limit in quota.items() if limit}
 
 
 def terms_json(terms: Terms) -> dict[str, Json]:
@@ -43,13 +54,14 @@ def terms_json(terms: Terms) -> dict[str, Json]:
     }
 
 
-def _spec(pool: CreatePool) -> Json:
+def spec_json(pool: CreatePool) -> dict[str, Json]:
+    """A pool as files spell it, its quota and offers apart; what it has not is null."""
     return {
         "siteId": pool.site_id,
         "class": pool.class_,
         "gpuModel": pool.gpu_model,
         "sharing": pool.sharing,
-        "agent": pool.agent,
+        "agent": pool.agent or DEFAULT_AGENT,
         "providerAccountId": pool.provider_account_id,
-        "policy": canonical(dict(pool.policy)),
+        "policy": dict(pool.policy),
     }

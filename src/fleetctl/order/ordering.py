@@ -37,7 +37,7 @@ class GivenUp:
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """All numbers are positions in the commands given. `sequence` is the canonical order; `depends_on` has for each
+    """All numbers are positions in the commands given. `sequence` is an order to run them in; `depends_on` has for each
     command, sorted, those it waits for, without what these wait for already where that is cheap to see.
 
     Every set of done operations that `depends_on` admits is legal. Where `cycles` is not empty, rules contradict

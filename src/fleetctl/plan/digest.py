@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from better_compute.domain.policy import canonical
 from better_compute.domain.policy.secrets import conceal
 from better_compute.domain.values import Json
-from fleetctl.plan.operation import Operation
+from fleetctl.desired.inputs import without_zeros
+from fleetctl.plan.operation import ACTIONS, Operation
 
 FORMAT_VERSION: Final = 1
+_RANKS = {action: rank for rank, action in enumerate(ACTIONS.values())}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +47,8 @@ def canonical_json(value: Json) -> bytes:
 
 def content(operation: Operation, key: bytes) -> dict[str, Json]:
     """What an operation does and under which precondition, with nothing sensitive in clear: secrets enter as HMAC under
-    the tenant's key. Not when, from which line or after which others: that is no part of what is approved."""
+    the tenant's key. What is equal enters alike, however it is spelled. Not when, from which line or after which
+    others: that is no part of what is approved."""
 
     def keyed(value: Any) -> Json:
         return {"hmac": hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest()}
@@ -53,15 +57,15 @@ def content(operation: Operation, key: bytes) -> dict[str, Json]:
         "action": operation.action,
         "poolId": operation.pool_id,
         "toTenantId": operation.to_tenant_id,
-        "after": conceal(operation.after, keyed),
+        "after": conceal(_canonical(operation.after), keyed),
         "precondition": dict(operation.precondition),
     }
 
 
 def plan_digest(scope: Scope, contents: Sequence[Mapping[str, Json]]) -> str:
     """SHA-256 over the scope and the operations' contents: the same files against the same live state give the same
-    digest on any machine. The order is that of pools, actions and tenants, not the plan's: that one follows from the
-    operations, and from live facts that none of them depends on."""
+    digest on any machine. They enter in canonical order (by pool, action and tenant), not in the plan's: that one
+    follows from the operations, and from live facts that none of them depends on."""
     return _sha256({**scope.json(), "operations": sorted(contents, key=_place)})
 
 
@@ -80,8 +84,17 @@ def checksum(document: Mapping[str, Json]) -> str:
     return _sha256({name: value for name, value in document.items() if name != "checksum"})
 
 
-def _place(content: Mapping[str, Json]) -> tuple[str, str, str]:
-    return content["poolId"], content["action"], content["toTenantId"] or ""
+def _place(content: Mapping[str, Json]) -> tuple[str, int, str]:
+    return content["poolId"], _RANKS[content["action"]], content["toTenantId"] or ""
+
+
+def _canonical(after: Json) -> Json:
+    """A policy by its canonical values. Rows of 0 are no rows: every operation names those that are to go, so what it
+    does to the others follows from its precondition."""
+    if not isinstance(after, dict):
+        return after
+    forms = {"policy": canonical, "quota": without_zeros, "ownerQuota": without_zeros}
+    return {name: forms[name](value) if name in forms else value for name, value in after.items()}
 
 
 def _sha256(value: Json) -> str:

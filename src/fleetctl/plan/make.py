@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.problems import INVALID_STATE, UNCHECKED, Problem
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.desired.inputs import canonical_inputs
@@ -59,7 +60,7 @@ def make(desired: Desired, live: Live) -> Plan:
     key = live.instance.digest_key
     unordered = operations(diff, desired.tenant_id)
     ordering = arrange([operation.command for operation in unordered], live.pools)
-    contents = [content(unordered[index], key) for index in ordering.sequence]
+    contents = [content(operation, key) for operation in unordered]
     ordered = _ordered(unordered, ordering, [operation_digest(scope, each) for each in contents])
     return Plan(
         scope=scope,
@@ -87,22 +88,32 @@ def _ordered(unordered: list[Operation], ordering: Ordering, digests: list[str])
             n=numbers[index],
             depends_on=tuple(sorted(numbers[other] for other in ordering.depends_on[index])),
             effects=(*unordered[index].effects, *lost.get(index, ())),
-            digest=digest,
+            digest=digests[index],
         )
-        for index, digest in zip(ordering.sequence, digests, strict=True)
+        for index in ordering.sequence
     )
 
 
 def _sentence(given_up: GivenUp, unordered: list[Operation]) -> str:
     """What is missing or too much for a moment, for the one who reads the plan."""
-    pool, amount = unordered[given_up.first].name, f"{given_up.amount} {given_up.resource}"
+    first, then, resource = unordered[given_up.first], unordered[given_up.then], given_up.resource
+    # What is left of an unlimited row is no number that says anything.
+    unlimited = any(UNLIMITED in _limits(o, resource) for o in (first, then))
+    amount = f"any number of {resource}" if unlimited else f"{given_up.amount} {resource}"
     match given_up.kind:
         case "gap":
             return f"nobody holds the pool between {given_up.tenant_id} and its next tenant"
         case "below":
-            return f"{given_up.tenant_id} holds {amount} less until {pool} is done: these wishes wait for each other"
+            less = f"{given_up.tenant_id} holds {amount} less until {first.name} is done"
+            return f"{less}: these wishes wait for each other"
         case "above":
-            return f"{amount} more than before or after are promised until {pool} is done"
+            return f"{amount} more than before or after are promised until {first.name} is done"
+
+
+def _limits(operation: Operation, resource: str) -> list[int]:
+    """The limits of a resource before and after an operation."""
+    sides = [side for side in (operation.before, operation.after) if side]
+    return [side[name].get(resource, 0) for side in sides for name in ("quota", "ownerQuota") if name in side]
 
 
 def _findings(diff: Diff, live: Live) -> list[Problem]:

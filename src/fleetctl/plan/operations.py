@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_OWNER_QUOTA
+from better_compute.domain.atoms import DEFAULT_OWNER_QUOTA
 from better_compute.domain.commands import ArchivePool, CreatePool, OfferPool, SetQuota, UnofferPool, UpdatePool
-from better_compute.domain.state import Pool, PoolState, Terms
+from better_compute.domain.state import Pool, PoolState, QuotaRow, Terms
 from better_compute.domain.values import Json
 from fleetctl.desired import PoolEntry
-from fleetctl.desired.inputs import terms_json
+from fleetctl.desired.inputs import spec_json, terms_json
 from fleetctl.diff import Diff, OfferDiff, PoolDiff
 from fleetctl.plan.operation import Inverse, Operation, Reason, Severity
 
@@ -43,22 +43,12 @@ def _of_pool(diff: PoolDiff, tenant_id: str) -> Iterator[Operation]:
 
 def _create(entry: PoolEntry, wish: CreatePool) -> Operation:
     owner_quota = DEFAULT_OWNER_QUOTA if wish.owner_quota is None else wish.owner_quota
-    after: dict[str, Json] = {
-        "siteId": wish.site_id,
-        "class": wish.class_,
-        "gpuModel": wish.gpu_model,
-        "sharing": wish.sharing,
-        "agent": wish.agent or DEFAULT_AGENT,
-        "policy": dict(wish.policy),
-        "ownerQuota": dict(owner_quota),
-    }
-    if wish.provider_account_id is not None:
-        after["providerAccountId"] = wish.provider_account_id
+    spec = {name: value for name, value in spec_json(wish).items() if value is not None}
     return Operation(
         command=wish,
         key=entry.key,
         before=None,
-        after=after,
+        after={**spec, "ownerQuota": dict(owner_quota)},
         changes=(),
         reason=Reason("new", "the files have it and the server has not"),
         inverse=Inverse("archive", {"archived": True}, "which spends the key"),
@@ -109,7 +99,7 @@ def _set_quota(diff: PoolDiff, live: PoolState, wish: CreatePool) -> Operation:
         reason=Reason("changed", "the owner's quota is otherwise than the files say"),
         inverse=Inverse("setQuota", {"quota": _exact(before, quota)}),
         place=diff.entry.place.at("ownerQuota"),
-        effects=_below_use(live, wish.tenant_id, quota),
+        effects=_below_use(live.rows(wish.tenant_id), quota),
         severity=_severity(before, quota),
     )
 
@@ -120,7 +110,9 @@ def _offer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
     before = offer.before
     quota = _exact(wish.quota, before.quota if before else {})
     held = diff.live.offers.get(offer.tenant_id) if diff.live else None
-    effects = _below_use(diff.live, offer.tenant_id, quota) if diff.live else ()
+    rows = diff.live.rows(offer.tenant_id) if diff.live else {}
+    # A first offer sets the rows whole, also those that a withdrawal left because they were in use.
+    set_to = quota if before else {**dict.fromkeys(rows, 0), **quota}
     return Operation(
         command=OfferPool(
             tenant_id=tenant_id,
@@ -138,7 +130,7 @@ def _offer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
         reason=Reason("changed", "the server has it otherwise") if before else Reason("new", "a new offer"),
         inverse=Inverse("offer", _restored(before, quota)) if before else Inverse("unoffer"),
         place=diff.entry.offer_places.get(offer.tenant_id, diff.entry.place),
-        effects=effects,
+        effects=_below_use(rows, set_to),
         severity=_severity(before.quota, quota) if before else "safe",
     )
 
@@ -203,9 +195,8 @@ def _severity(before: Mapping[str, int], after: Mapping[str, int]) -> Severity:
     return "lowers" if any(after.get(r, limit) < limit for r, limit in before.items()) else "safe"
 
 
-def _below_use(live: PoolState, tenant_id: str, quota: Mapping[str, int]) -> tuple[str, ...]:
+def _below_use(rows: Mapping[str, QuotaRow], quota: Mapping[str, int]) -> tuple[str, ...]:
     """Rows that will be lower than what is in use: bookings stay, nothing new fits (rule quota.exact)."""
-    rows = live.rows(tenant_id)
     return tuple(
         f"{resource}: {limit} is below the {rows[resource].used} in use; bookings stay, nothing new fits"
         for resource, limit in sorted(quota.items())

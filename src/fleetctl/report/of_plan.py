@@ -9,8 +9,9 @@ from fleetctl.desired import Desired
 from fleetctl.live import Live
 from fleetctl.plan import Inverse, Operation, Plan
 from fleetctl.plan.digest import checksum
+from fleetctl.plan.grants import PoolFacts, Pools, grants
 from fleetctl.plan.operation import ACTIONS
-from fleetctl.report import forms, grants, parts
+from fleetctl.report import forms, parts, tenants
 from fleetctl.report.parts import Header
 
 _NOT_KEPT = "its old value is sensitive and is not kept"
@@ -18,8 +19,8 @@ _NOT_KEPT = "its old value is sensitive and is not kept"
 
 def of_plan(plan: Plan, header: Header, *, desired: Desired, live: Live) -> forms.PlanReport:
     """The plan as JSON. `desired` and `live` are what it was made from."""
-    pools = grants.Pools(plan, live)
-    changes = list(grants.grants(plan, live, pools))
+    pools = Pools(plan, live)
+    changes = list(grants(plan, live, pools))
     report: forms.PlanReport = {
         **parts.headed(header),
         "kind": "plan",
@@ -36,15 +37,15 @@ def of_plan(plan: Plan, header: Header, *, desired: Desired, live: Live) -> form
         "operations": [_operation(operation, pools.of(operation.pool_id)) for operation in plan.operations],
         "findings": parts.worst_first(plan.findings),
         "drift": None,
-        "losses": grants.losses(changes),
-        "capacity": grants.capacity(plan, live, changes, pools),
+        "losses": tenants.losses(changes),
+        "capacity": tenants.capacity(live, changes),
         "summary": _summary(plan, desired),
     }
     report["checksum"] = checksum(report)
     return report
 
 
-def _operation(operation: Operation, facts: grants.PoolFacts) -> forms.Operation:
+def _operation(operation: Operation, facts: PoolFacts) -> forms.Operation:
     return {
         "n": operation.n,
         "action": operation.action,

@@ -64,7 +64,7 @@ def saved_plan(path: Path) -> SavedPlan:
         caller=plan["caller"],
     )
     operations = (
-        SavedOperation(o["n"], o["action"], o["key"] or o["poolId"], (o["poolId"], o["toTenantId"]), o["digest"])
+        SavedOperation(o["action"], o["key"] or o["poolId"], (o["poolId"], o["toTenantId"]), o["digest"])
         for o in plan["operations"]
     )
     return SavedPlan(

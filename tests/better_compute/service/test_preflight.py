@@ -114,7 +114,7 @@ def test_an_unknown_caller_and_a_missing_right_are_verdicts(plane: Plane, caller
 def test_it_is_asked_for_one_tenant(plane: Plane) -> None:
     foreign = {"operation": "pools/archive", "input": {"tenantId": "acme", "poolId": "x"}}
     found = plane.ask("sa_fleet", "preflight/check", operations=[foreign]).data["verdicts"]
-    assert [p["code"] for p in found[0]["problems"]] == ["ACCESS_DENIED"]
+    assert [(p["code"], p["path"]) for p in found[0]["problems"]] == [("INVALID_INPUT", "tenantId")]
 
 
 def test_a_pool_of_another_is_hidden(plane: Plane) -> None:

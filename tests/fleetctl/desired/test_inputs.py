@@ -38,7 +38,7 @@ WISHES = (
     "    offers: []\n",
     "    offers: unmanaged\n",
     "    offers: [{toTenantId: acme, quota: {gpu: 8}}]\n",
-    "    offers: [{toTenantId: acme, quota: {gpu: 8, vcpu: 0}}]\n",
+    "    offers: [{toTenantId: acme, quota: {gpu: 8, vcpu: 1}}]\n",
     "    offers: [{toTenantId: acme, quota: {gpu: 8}, priority: 1}]\n",
     "    offers: [{toTenantId: acme, quota: {gpu: 8}, includeDescendants: true}]\n",
     "    sharing: mig\n",
@@ -74,6 +74,8 @@ def test_who_acts_shows(old: str, new: str) -> None:
         ("policy: {}", "archived: false"),
         ("policy: {maxPending: 6h, overcommit: 1000}", "policy: {overcommit: 100.0, maxPending: 360m}"),
         ("policy: {joinAttestors: [b, a]}", "policy: {joinAttestors: [a, b, a]}"),
+        ("ownerQuota: {gpu: 8, vcpu: 0}", "ownerQuota: {gpu: 8}"),
+        ("offers: [{toTenantId: a, quota: {gpu: 8, vcpu: 0}}]", "offers: [{toTenantId: a, quota: {gpu: 8}}]"),
     ],
 )
 def test_what_means_the_same_is_the_same(one: str, other: str) -> None:

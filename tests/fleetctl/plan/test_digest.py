@@ -21,6 +21,10 @@ OFFERS = [{"toTenantId": tenant, "quota": {"gpu": 8}} for tenant in ("acme", "gl
 SECRET = {"acceptance": [{"kind": "diag.nvml", "apiKey": "hunter2-example"}]}
 
 
+def offered(tenant: str, gpu: int, **rows: int) -> dict[str, Any]:
+    return {"toTenantId": tenant, "quota": {"gpu": gpu, **rows}}
+
+
 def planned(live: Live | None = None, **fields: Any) -> Plan:
     """Of one pool with two offers."""
     pool = entry("fra1-a", **{"offers": OFFERS, "policy": SECRET, **fields})
@@ -29,7 +33,8 @@ def planned(live: Live | None = None, **fields: Any) -> Plan:
 
 def test_it_is_sha_256_over_the_scope_and_the_operations_in_canonical_json() -> None:
     contents = [content(operation, bytes(32)) for operation in planned().operations]
-    ordered = sorted(contents, key=lambda c: (c["poolId"], c["action"], c["toTenantId"] or ""))
+    actions = ["create", "update", "offer", "setQuota", "unoffer", "archive"]
+    ordered = sorted(contents, key=lambda c: (c["poolId"], actions.index(c["action"]), c["toTenantId"] or ""))
     whole = {
         "formatVersion": 1,
         "derivation": "v1",
@@ -46,6 +51,27 @@ def test_it_is_sha_256_over_the_scope_and_the_operations_in_canonical_json() -> 
 def test_the_order_of_operations_is_no_part_of_it() -> None:
     contents = [content(operation, bytes(32)) for operation in planned().operations]
     assert plan_digest(SCOPE, contents) == plan_digest(SCOPE, contents[::-1])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"policy": {"maxPending": "6h"}}, {"policy": {"maxPending": "360m"}}),
+        ({"policy": {"overcommit": 1000}}, {"policy": {"overcommit": 100.0}}),
+        ({"ownerQuota": {"gpu": 8, "vcpu": 0}}, {"ownerQuota": {"gpu": 8}}),
+        ({"offers": [offered("acme", 8, vcpu=0)]}, {"offers": [offered("acme", 8)]}),
+    ],
+)
+def test_another_spelling_of_the_same_is_the_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert planned(**one).digest == planned(**other).digest
+    assert planned(**one).inputs == planned(**other).inputs
+
+
+def test_a_row_that_is_to_go_is_no_row_that_stays() -> None:
+    plane = ControlPlane()
+    plane.run(planned(plane.live(), offers=[offered("acme", 8, vcpu=4)]))
+    both = [planned(plane.live(), offers=[offered("acme", 9, **rows)]) for rows in ({}, {"vcpu": 0}, {"vcpu": 4})]
+    assert both[0].digest == both[1].digest != both[2].digest
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(Scope)])

@@ -70,6 +70,26 @@ def test_an_offer_below_use_says_so_and_names_rows_that_go_with_0(plane: Control
     assert only(plan(plane)).after["quota"] == {"gpu": 8, "vcpu": 0}
 
 
+def test_a_first_offer_tells_what_it_takes_of_rows_that_a_withdrawal_left(plane: ControlPlane) -> None:
+    plane.run(plan(plane, offers=[]))
+    made = only(plan(plane, offers=[{"toTenantId": "acme", "quota": {"vcpu": 8}}]))
+    assert made.effects == ("gpu: 0 is below the 6 in use; bookings stay, nothing new fits",)
+    assert only(plan(plane, offers=[offer("acme", 8)])).effects == ()
+
+
+def test_what_is_left_of_an_unlimited_row_is_not_counted(plane: ControlPlane) -> None:
+    """While two tenants of a pool swap what they hold, and no order is right."""
+    one, other = {"gpu": UNLIMITED, "vcpu": 1}, {"gpu": 8, "vcpu": UNLIMITED}
+    swap = [{"acme": one, "globex": other}, {"acme": other, "globex": one}]
+    before, after = ([{"toTenantId": t, "quota": q} for t, q in each.items()] for each in swap)
+    plane.run(plan(plane, offers=before))
+    effects = [effect for made in plan(plane, offers=after).operations for effect in made.effects]
+    assert [e.partition(" more ")[0] for e in effects if "promised" in e] in (
+        ["any number of gpu"],
+        ["any number of vcpu"],
+    )
+
+
 def test_a_changed_offer_is_undone_by_the_old_terms_with_0_for_rows_that_are_new(plane: ControlPlane) -> None:
     made = only(plan(plane, offers=[{"toTenantId": "acme", "quota": {"vcpu": 16}, "priority": 7}]))
     assert made.inverse.action == "offer"

@@ -51,6 +51,20 @@ def test_the_header_says_as_whom_where_and_under_which_override() -> None:
     assert (report["allow"], report["reason"]) == ({"archives": 2}, "site closes")
 
 
+def test_a_tenant_loses_the_gpus_of_a_pool_that_gets_another_model() -> None:
+    world = World()
+    world.pool("fra1-a", {"acme": {"gpu": 8, "vcpu": 4}, "globex": {"gpu": 0}}, {"acme": 4})
+    kept = "offers: [{toTenantId: acme, quota: {gpu: 8, vcpu: 4}}, {toTenantId: globex, quota: {gpu: 0}}]"
+    report = world.report(f"  - {{idempotencyKey: fra1-a, gpuModel: H200, {kept}}}\n")
+    assert [(loss["tenantId"], loss["sentence"], loss["operations"]) for loss in report["losses"]] == [
+        ("acme", "loses 8 H100 GPUs in fra1-a", [1])
+    ]
+    assert [(row["gpuModel"], row["before"], row["after"]) for row in report["capacity"]] == [
+        ("H100", 8, 0),
+        ("H200", 0, 8),
+    ]
+
+
 class TestSecrets:
     LIVE: dict[str, Any] = {
         "registry": {"user": "ci", "password": "hunter2-example"},
