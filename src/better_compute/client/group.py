@@ -37,7 +37,7 @@ class Group:
         for was done."""
         for found in answered:
             if any(mine not in (None, theirs) for mine, theirs in zip(asked, found, strict=True)):
-                told, wanted = (" for ".join(map(str, names)) for names in (found, asked))
+                told, wanted = (" for ".join(name or "a pool" for name in names) for names in (found, asked))
                 message = self.calls.clean(f"the server answered with {told} where {wanted} was asked for")
                 raise ComputeError(Problem(CONFLICT, STRANGE_ANSWER, message))
 

@@ -40,7 +40,7 @@ class Pools(Group):
         """The pool that is there now: an earlier call's, unchanged, when its key was used before (rule pool.key)."""
 
         def created(view: views.PoolView) -> Created:
-            self._check((view.id, command.tenant_id), *_owners(view.quotas))
+            self._check((None, command.tenant_id), *_owners(view.quotas))
             return Created(decode.pool(view), decode.rows(view.quotas))
 
         return self._write(command, views.PoolView, created)

@@ -162,8 +162,8 @@ def rows(*ids: tuple[str, str]) -> list[dict[str, Any]]:
         (
             lambda c: c.pools.create(CreatePool(**P, site_id="s", class_="metal-host", gpu_model="H100")),
             {**POOL, "quotas": rows(("p", "root"))},
-            {**POOL, "quotas": rows(("p", "root"), ("q", "root"))},
-            "q for root where p for root",
+            {**POOL, "quotas": rows(("p", "root"), ("p", "acme"))},
+            "p for acme where a pool for root",
         ),
         (lambda c: c.pools.update(UpdatePool(**P, policy={})), POOL, {**POOL, "id": "q"}, "q where p"),
         (lambda c: c.pools.archive(ArchivePool(**P)), POOL, {**POOL, "id": "q"}, "q where p"),
