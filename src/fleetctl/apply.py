@@ -195,6 +195,8 @@ def _judged(operation: Operation, difference: str) -> Outcome:
 def _created(created: Created, wish: CreatePool) -> str:
     """A create answers the pool of its key, whoever made it and however (rule pool.key)."""
     pool = created.pool
+    if pool.id != wish.pool_id:
+        return f"the server made {pool.id} where {wish.pool_id} was planned"
     if pool.archived:
         return "the pool of this key was archived meanwhile"
     quota = _another("pool", owner_changes(wish, _limits(created.rows)))

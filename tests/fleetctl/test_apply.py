@@ -298,8 +298,7 @@ def test_a_server_that_answers_with_something_else_did_not_do_it(
     outcomes = run(one_of_each, lambda a: bent(a, **fields) if a.operation == operation else a.forward())
     [failed] = [o for o in outcomes if o.status == "failed"]
     assert failed.problem is not None
-    judge = "client.answer" if "id" in fields else "apply.answer"
-    assert (failed.problem.code, failed.problem.rule) == ("CONFLICT", judge)
+    assert (failed.problem.code, failed.problem.rule) == ("CONFLICT", "apply.answer")
     assert said in failed.problem.message
 
 
