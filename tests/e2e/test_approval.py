@@ -233,7 +233,7 @@ def moved(home: Home, to: int = 16) -> Path:
 def test_a_stale_plan_is_refused_with_every_difference(home: Home) -> None:
     said = check_stale(home, moved(home)).err
     assert said.count("planned from another state: offer fra1-a for acme") == 1
-    assert "fra1-a: pool.offered by sa_hand at 20" in said
+    assert "fra1-a for acme: pool.offered by sa_hand at 20" in said
     assert "fra1-b" not in said
 
 
@@ -254,7 +254,7 @@ def test_what_somebody_else_did_alike_is_not_this_plans_doing(home: Home) -> Non
     assert home.is_settled()
     said = check_stale(home, file).err
     assert "planned, and not to be done now: offer fra1-a for acme" in said
-    assert "fra1-a: pool.offered by sa_hand" in said
+    assert "fra1-a for acme: pool.offered by sa_hand" in said
 
 
 def test_a_resume_that_asks_no_history_breaks_the_law(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,7 +305,7 @@ def test_k027_a_saved_plan_is_not_applied_again_over_a_change_by_hand(home: Home
     with home.hand() as client:
         client.call("pools/offer", {"poolId": pool_id("fra1-a"), "toTenantId": "acme", "quota": {"gpu": 16}})
     said = refused(home, "--plan", file)
-    assert "fra1-a: pool.offered by sa_hand" in said
+    assert "fra1-a for acme: pool.offered by sa_hand" in said
 
 
 def test_k027_a_saved_plan_does_not_make_an_archived_pool_again(home: Home) -> None:
@@ -331,7 +331,7 @@ def test_what_a_later_run_of_the_same_fleet_did_is_not_this_plans_doing(home: Ho
     home.wish(entry("fra1-a", {"acme": 31}, policy={"maxPending": "6h"}), POOLS[1])
     home.apply()
     home.wish(*POOLS)
-    assert "fra1-a: pool.offered by sa_fleet" in refused(home, "--plan", file)
+    assert "fra1-a for acme: pool.offered by sa_fleet" in refused(home, "--plan", file)
 
 
 def test_an_expected_digest_holds_whenever_its_live_state_returns(home: Home) -> None:
