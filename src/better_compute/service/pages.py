@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from typing import NoReturn, TypeVar
 
 from better_compute.domain.ids import is_key
@@ -19,6 +18,10 @@ T = TypeVar("T")
 V = TypeVar("V")
 Key = tuple[str, ...]
 """Where a page ends: the ids of its last item, from the outermost."""
+
+ROOM = 8 * 1024 * 1024
+"""Characters of JSON in a page, as it is kept: parsed it may take twenty times as many bytes. A page of longer items
+has fewer than were asked for."""
 
 
 def page(
@@ -34,19 +37,20 @@ def page(
     """A page of what `read` gives: items after a key (empty: from the start), in order of their keys, at most so many.
     A key has `parts` ids.
 
-    One item more than asked for is read: it tells whether there is another page. Events are numbered before, so that
-    `sequence` covers what the page shows; both are read in one transaction.
+    One item more than asked for is read: it tells whether there is another page, where there was room for them all.
+    Events are numbered before, so that `sequence` covers what the page shows; both are read in one transaction.
     """
     service.allow(caller, operation, body.tenant_id)
     after = decode_cursor(operation, body, parts)
     service.store.number_events(body.tenant_id)
 
-    def work(tx: Tx) -> tuple[list[T], int]:
-        return list(islice(read(tx, after, body.limit + 1), body.limit + 1)), tx.last_sequence(body.tenant_id)
+    def work(tx: Tx) -> tuple[list[T], bool, int]:
+        tx.room = ROOM
+        items = list(read(tx, after, body.limit + 1))
+        return items[: body.limit], tx.cut or len(items) > body.limit, tx.last_sequence(body.tenant_id)
 
-    items, sequence = service.store.view(work)
-    shown = items[: body.limit]
-    more = encode_cursor(operation, key(shown[-1])) if len(items) > len(shown) else None
+    shown, goes_on, sequence = service.store.view(work)
+    more = encode_cursor(operation, key(shown[-1])) if goes_on else None
     return Page([view(item) for item in shown], more, sequence)
 
 

@@ -162,6 +162,12 @@ class EventQuery:
 class Tx(Protocol):
     """One transaction. Every method sees one state of the database; a write transaction holds its locks to the end."""
 
+    room: int | None
+    """So many characters of JSON, as it is kept, may a list hold, or as many of bare rows; None is any number. The
+    first item is there however long it is."""
+    cut: bool
+    """Whether a list ended before its end and its limit, for want of room."""
+
     # pools
     def pool_state(self, pool_id: str, tenants: Collection[str] | None) -> PoolState:
         """The aggregate, with the offers and rows of `tenants` and the owner (None: of all). Empty when there is no

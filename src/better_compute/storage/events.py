@@ -25,7 +25,8 @@ class EventTx(Rows):
         return 0 if head is None else int(head.sequence)
 
     def events(self, query: EventQuery) -> list[EventRecord]:
-        return [event_of(row) for row in self._all(_page(query))]
+        rows, _ = self._fitting(_page(query), _weigh)
+        return [event_of(row) for row in rows]
 
     def _append(self, event: EventRecord, revision: int) -> None:
         """Add the event of a change that made this revision of its pool.
@@ -53,6 +54,10 @@ def event_of(row: AnyRow) -> EventRecord:
     fields["data"] = from_json(fields["data"])
     fields["via"] = None if fields["via"] is None else from_json(fields["via"])
     return EventRecord(**fields)
+
+
+def _weigh(row: AnyRow) -> int:
+    return len(row.data) + len(row.via or "")
 
 
 def _page(query: EventQuery) -> Select[Any]:

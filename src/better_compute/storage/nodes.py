@@ -40,7 +40,9 @@ class NodeTx(EventTx):
         return None if row is None else _node(row)
 
     def nodes(self, pool_id: str, limit: int, after: str | None) -> list[Node]:
-        return [_node(row) for row in self._page(_NODES, limit, after, "pool_id", pool_id)]
+        page = _NODES.page("pool_id")
+        rows, _ = self._fitting(page, lambda row: len(row.inventory), value=pool_id, after=after or "", size=limit)
+        return [_node(_NODES.of(row)) for row in rows]
 
     def machines_for(self, pool_keys: Collection[str]) -> list[MachineGroup]:
         return [_GROUPS.of(row) for row in self._all(_WAITING_FOR, pool_keys=list(pool_keys))]

@@ -11,7 +11,7 @@ from sqlalchemy import Select, Table, and_, bindparam, or_, select, tuple_
 from better_compute.domain.state import Offer, QuotaRow
 from better_compute.service.ports import HeldOffer, HeldRow, PartQuery
 from better_compute.storage import tables as t
-from better_compute.storage.rows import AnyRow, Rows
+from better_compute.storage.rows import AnyRow, Rows, Weigh, bare
 
 _Key = tuple[str, ...]
 
@@ -49,7 +49,7 @@ class PartTx(Rows):
     """The part of `Tx` about pages of what pools hold."""
 
     def offers(self, query: PartQuery) -> list[HeldOffer]:
-        found = self._walk(query, _offers, 2)
+        found = self._walk(query, _offers, 2, bare)
         return [_offer(rows) for _, rows in sorted(found.items())]
 
     def quota_rows(self, query: PartQuery) -> list[HeldRow]:
@@ -60,13 +60,13 @@ class PartTx(Rows):
 
     def _rows(self, query: PartQuery, *, owned: bool, of: str | None) -> list[HeldRow]:
         statement = partial(_parts, t.pool_quotas, owned=owned, of_one=of is not None)
-        found = self._walk(query, statement, 3, of=of)
+        found = self._walk(query, statement, 3, lambda _: 0, of=of)
         return [(*row[:3], QuotaRow(*row[3:])) for [row] in found.values()]
 
     def _walk(
-        self, query: PartQuery, statement: Callable[[bool], Select[Any]], parts: int, **given: Any
+        self, query: PartQuery, statement: Callable[[bool], Select[Any]], parts: int, weigh: Weigh, **given: Any
     ) -> dict[_Key, list[AnyRow]]:
-        """Rows by their keys of so many parts, `query.limit` keys at most."""
+        """Rows by their keys of so many parts, `query.limit` keys at most, while there is room for them."""
         one = query.pool_id
         after = max(query.after, (one or "",))
         pool_id, tenant_id, resource = (*after, "", "")[:3]
@@ -75,8 +75,9 @@ class PartTx(Rows):
         given |= {"seer": query.tenant_id, "pool_id": pool_id, "after_tenant_id": tenant_id, "after_resource": resource}
         found: dict[_Key, list[AnyRow]] = {}
         for begun in (True, False) if one is None else (True,):
-            if size := query.limit - len(found):
-                for row in self._all(statement(begun), size=size, **given):
+            if (size := query.limit - len(found)) and not self.cut:
+                rows, _ = self._fitting(statement(begun), weigh, parts, size=size, **given)
+                for row in rows:
                     found.setdefault(tuple(row[:parts]), []).append(row)
         return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 from sqlalchemy import Select, and_, bindparam, case, func, select
@@ -13,7 +14,7 @@ from better_compute.domain.state import Delta, Offer, Pool, PoolState, QuotaRow,
 from better_compute.service.ports import EventRecord, PoolQuery
 from better_compute.storage import tables as t
 from better_compute.storage.events import EventTx
-from better_compute.storage.rows import AnyRow, Kept, from_json, to_json, upsert
+from better_compute.storage.rows import AnyRow, Kept, bare, from_json, to_json, upsert
 
 _POOLS = Kept(t.pools, Pool)
 _POOL = _POOLS.columns.add_columns(t.pools.c.rollup)
@@ -90,11 +91,14 @@ class PoolTx(EventTx):
 
     def pool_states(self, query: PoolQuery) -> list[PoolState]:
         page, given = _seen(query)
-        states = {row.id: _state(row) for row in self._all(page, **given)}
+        rows, _ = self._fitting(page, _weigh, **given)
+        states = {row.id: _state(row) for row in rows}
         owned = {i: s for i, s in states.items() if query.offers and s.pool and s.pool.owner_id == query.tenant_id}
+        others = {i: s for i, s in states.items() if i not in owned}
         self._load_all(owned)
-        self._load_some({i: s for i, s in states.items() if i not in owned}, {query.tenant_id})
-        return list(states.values())
+        self._load_some(others, {query.tenant_id})
+        loaded = owned.keys() | others.keys()
+        return list(takewhile(lambda state: state.pool and state.pool.id in loaded, states.values()))
 
     def sees(self, tenant_id: str, pool_id: str, *, owned: bool = False) -> bool:
         return self._first(_OWNS if owned else _SEES, tenant_id=tenant_id, pool_id=pool_id) is not None
@@ -114,27 +118,34 @@ class PoolTx(EventTx):
         self._save_authz(pool, delta, created)
         self._append(event, revision)
 
-    def _load_all(self, states: Mapping[str, PoolState]) -> None:
+    def _load_all(self, states: dict[str, PoolState]) -> None:
         """Every offer and every row."""
         if not states:
             return
-        ids = list(states)
-        _add_offers(states, self._all(_OFFERS, pool_ids=ids))
-        _add_quotas(states, self._all(_QUOTAS, pool_ids=ids))
+        _add_offers(states, self._held(states, _OFFERS))
+        _add_quotas(states, self._held(states, _QUOTAS))
         for state in states.values():
             assert state.pool is not None
             whole = PoolState.whole(state.pool, state.offers, state.quotas, state.rollup)
             state.others, state.wide = whole.others, whole.wide
 
-    def _load_some(self, states: Mapping[str, PoolState], tenants: Collection[str]) -> None:
+    def _load_some(self, states: dict[str, PoolState], tenants: Collection[str]) -> None:
         """The offers and rows of some tenants, and how many offers there are."""
         if not states:
             return
-        ids, wanted = list(states), list(tenants)
-        _add_offers(states, self._all(_OFFERS_OF, pool_ids=ids, tenants=wanted))
-        _add_quotas(states, self._all(_QUOTAS_OF, pool_ids=ids, tenants=wanted))
-        for pool_id, others, wide in self._all(_OTHERS, pool_ids=ids):
+        wanted = list(tenants)
+        _add_offers(states, self._held(states, _OFFERS_OF, tenants=wanted))
+        _add_quotas(states, self._held(states, _QUOTAS_OF, tenants=wanted))
+        for pool_id, others, wide in self._all(_OTHERS, pool_ids=list(states)):
             states[pool_id].others, states[pool_id].wide = others, int(wide)
+
+    def _held(self, states: dict[str, PoolState], statement: Select[Any], **given: Any) -> list[AnyRow]:
+        """Offers or rows of the pools. The pools at the end that there is no room for are taken out."""
+        rows, cut = self._fitting(statement, bare, pool_ids=list(states), **given)
+        if cut:
+            for pool_id in [i for i in states if i > rows[-1].pool_id]:
+                del states[pool_id]
+        return rows
 
     def _insert_pool(self, pool: Pool, rollup: Rollup) -> int:
         row = _POOLS.values(pool) | {"policy": to_json(pool.policy), "rollup": to_json(asdict(rollup)), "revision": 1}
@@ -193,6 +204,10 @@ def _seen(query: PoolQuery) -> tuple[Select[Any], dict[str, Any]]:
         archived = t.pools.c.archived_at
         page = page.where(archived.is_not(None) if query.archived else archived.is_(None))
     return page, given
+
+
+def _weigh(row: AnyRow) -> int:
+    return len(row.policy)
 
 
 def _state(row: AnyRow) -> PoolState:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -14,6 +14,11 @@ from sqlalchemy.sql import Executable
 T = TypeVar("T")
 AnyRow = Row[*tuple[Any, ...]]
 Values = Mapping[str, Any]
+Weigh = Callable[[AnyRow], int]
+"""How much of a page's room a row takes."""
+
+_AT_ONCE = 50
+"""So many rows, each with at most two policies, are in memory before it is known whether there is room for them."""
 
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=dict).encode
 
@@ -50,8 +55,16 @@ class Kept(Generic[T]):
         return self.kind(**row._mapping)
 
 
+def bare(_: AnyRow) -> int:
+    """The weight of a row without JSON: some characters of the answer."""
+    return 128
+
+
 class Rows:
     """A transaction on one connection. Reading is allowed always, writing only where the transaction is for it."""
+
+    room: int | None = None
+    cut = False
 
     def __init__(self, connection: Connection, *, writes: bool) -> None:
         self._connection = connection
@@ -63,6 +76,24 @@ class Rows:
 
     def _first(self, statement: Select[Any], **values: Any) -> AnyRow | None:
         return self._connection.execute(statement, values).first()
+
+    def _fitting(
+        self, statement: Select[Any], weigh: Weigh, parts: int = 1, **values: Any
+    ) -> tuple[list[AnyRow], bool]:
+        """The rows of the first items that there is room for, of one at least, and whether there are more. The rows of
+        an item stand together: they have their first `parts` columns in common."""
+        if self.room is None:
+            return list(self._all(statement, **values)), False
+        rows: list[AnyRow] = []
+        over = -self.room
+        with self._connection.execute(statement, values, execution_options={"yield_per": _AT_ONCE}) as found:
+            for some in found.partitions():
+                rows += some
+                over += sum(map(weigh, some))
+                if over > 0 and _shortened(rows, over, weigh, parts):
+                    self.cut = True
+                    return rows, True
+        return rows, False
 
     def _get(self, kept: Kept[T], column: str, value: Any) -> T | None:
         row = self._first(kept.by[column], value=value)
@@ -92,6 +123,15 @@ class Rows:
 
     def _put(self, kept: Kept[T], thing: T) -> None:
         self._write(upsert(kept.table, self._dialect), kept.values(thing))
+
+
+def _shortened(rows: list[AnyRow], over: int, weigh: Weigh, parts: int) -> bool:
+    """Take items off the end, whole ones and never the first, until the rest fits; whether there were any."""
+    gone = None
+    while (item := rows[-1][:parts]) != rows[0][:parts] and (over > 0 or item == gone):
+        gone = item
+        over -= weigh(rows.pop())
+    return gone is not None
 
 
 @lru_cache
