@@ -57,9 +57,7 @@ class SqlStore:
             return
         from better_compute.storage import numbering  # not at the top: it knows PostgreSQL's dialect alone
 
-        ids = self._database.read(lambda connection: numbering.waiting(connection, tenant_id))
-        for start in range(0, len(ids), numbering.BATCH):
-            batch = ids[start : start + numbering.BATCH]
+        for batch in self._database.read(lambda connection: numbering.waiting(connection, tenant_id)):
             self._database.write(partial(numbering.number, tenant_id=tenant_id, batch=batch))
 
     def close(self) -> None:

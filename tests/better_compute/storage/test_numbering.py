@@ -87,6 +87,22 @@ def test_each_batch_is_a_transaction_of_its_own(server: SqlStore, monkeypatch: p
     assert seen == [0, 3, 6, 9], "before each commit others see what the ones before wrote"
 
 
+def test_a_batch_ends_where_its_events_are_long(server: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others wait for as long as it takes to read them."""
+    for n in range(4):
+        carry_out(server, create(pool_id=f"pool_{n}", policy={"text": "x" * 1000 * n}), via={"text": "y" * 500})
+
+    def sizes() -> list[int]:
+        return [len(batch) for batch in server._database.read(lambda c: numbering.waiting(c, "root"))]
+
+    assert sizes() == [4]
+    monkeypatch.setattr(numbering, "BATCH_TEXT", 3600)
+    assert sizes() == [2, 1, 1]
+    monkeypatch.setattr(numbering, "BATCH_TEXT", 1)
+    assert sizes() == [1, 1, 1, 1]
+    assert is_chain(events(server))
+
+
 def test_those_who_number_from_different_states_keep_each_pools_order(
     server: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,7 +232,8 @@ def test_a_numbering_that_is_cut_off_is_as_if_it_had_not_begun(server: SqlStore)
     carry_out(server, create())
 
     def work(connection: Connection) -> None:
-        numbering.number(connection, "root", numbering.waiting(connection, "root"))
+        [batch] = numbering.waiting(connection, "root")
+        numbering.number(connection, "root", batch)
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
