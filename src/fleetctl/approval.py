@@ -50,7 +50,8 @@ class SavedPlan:
 def by_digest(expected: str, plan: Plan) -> None:
     """`--expect`: this change against this live state, whenever that state returns. Raises Stop when it is another."""
     if expected != plan.digest:
-        raise Stop(EXIT_STALE, f"the plan made now is {plan.digest}, and {expected} was expected")
+        message = f"the plan made now is {plan.digest}, and {expected} was expected"
+        raise Stop(EXIT_STALE, message, rule="plan.digest")
 
 
 def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: str | None) -> None:
@@ -60,11 +61,12 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: st
     """
     _check_scope(saved.scope, plan.scope)
     if saved.expires_at is not None and live.instance.now > saved.expires_at:
-        raise Stop(EXIT_STALE, f"the plan expired at {time(saved.expires_at)}, by the server's clock: make a new one")
+        message = f"the plan expired at {time(saved.expires_at)}, by the server's clock: make a new one"
+        raise Stop(EXIT_STALE, message, rule="plan.expired")
     if saved.inputs != plan.inputs:
         differences = _differences(saved.operations, plan)
         message = _other_inputs(same=saved.commit is not None and saved.commit == commit and not differences)
-        raise Stop(EXIT_STALE, message, (*_commits(saved.commit, commit), *differences), _NEW)
+        raise Stop(EXIT_STALE, message, (*_commits(saved.commit, commit), *differences), _NEW, "plan.inputs")
     if saved.digest == plan.digest:
         return
     both: list[SavedOperation | Operation] = [*saved.operations, *plan.operations]
@@ -82,7 +84,7 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: st
     moved = _moved((event for event in events if not _is_own(event, saved)), names)
     if moved or differences:
         message = "the plan is stale: the live state is not the one it was made for"
-        raise Stop(EXIT_STALE, message, (*differences, *moved), _NEW)
+        raise Stop(EXIT_STALE, message, (*differences, *moved), _NEW, "plan.stale")
 
 
 def _moved(events: Iterable[LastEvent], names: Mapping[str, str]) -> list[str]:
@@ -114,7 +116,7 @@ def _check_scope(saved: Scope, now: Scope) -> None:
         f"{what}: planned for {planned}, this is {is_}" for what, (planned, is_) in pairs.items() if planned != is_
     )
     if wrong:
-        raise Stop(EXIT_STALE, "the plan was made for another target", wrong)
+        raise Stop(EXIT_STALE, "the plan was made for another target", wrong, rule="plan.target")
 
 
 def _commits(saved: str | None, now: str | None) -> list[str]:

@@ -15,11 +15,14 @@ EXIT_INTERRUPTED = {"SIGINT": 130, "SIGTERM": 143}
 
 
 class Stop(Exception):  # noqa: N818 (it ends a run, and not always because of an error)
-    """The run ends here, with this exit code; `details` are lines below the message."""
+    """The run ends here, with this exit code; `details` are lines below the message, `rule` names why to programs."""
 
-    def __init__(self, exit_code: int, message: str, details: Sequence[str] = (), hint: str = "") -> None:
+    def __init__(
+        self, exit_code: int, message: str, details: Sequence[str] = (), hint: str = "", rule: str = ""
+    ) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+        self.rule = rule
         self.message = message
         self.details = tuple(details)
         self.hint = hint

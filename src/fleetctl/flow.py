@@ -232,7 +232,11 @@ def _run(
             progress=progress,
             stop=stop,
         )
-        return applying.run(made, writer)
+        try:
+            return applying.run(made, writer)
+        except KeyboardInterrupt:
+            message = "stopped at the second signal: what was under way may have been carried out, and is not reported"
+            raise Stop(EXIT_INTERRUPTED["SIGINT"], message, hint="the same command again finds out") from None
 
 
 def _exit_code(outcomes: tuple[Outcome, ...], signal_name: str | None) -> int:

@@ -28,7 +28,8 @@ def commit_of(directory: Path, files: Collection[str]) -> str | None:
     are here as it holds them; else None, and outside git.
 
     Contents are compared here, line ends apart, since git itself would run the filters that the repository's settings
-    name. What such a filter changes, or a link leads to, counts as another content.
+    name. What such a filter changes counts as another content. Where HEAD holds a link or a submodule there is no
+    commit either: what they lead to is none of it.
     """
     if not any((parent / ".git").exists() for parent in (directory, *directory.parents)):
         return None
@@ -36,7 +37,7 @@ def commit_of(directory: Path, files: Collection[str]) -> str | None:
     held = _blobs(_git(directory, "ls-tree", "-r", "-z", commit)) if commit else {}
     root = os.path.realpath(directory)
     # Also those that say nothing of the fleet now: they may have said something there.
-    wanted = {file for file in held if file.endswith(_YAML) and not _is_hidden(file)}
+    wanted = {file for file, blob in held.items() if (file.endswith(_YAML) or not blob) and not _is_hidden(file)}
     folders = {os.path.dirname(os.path.join(root, file)) for file in files}
     if (
         any(os.path.realpath(folder) != folder for folder in folders)
@@ -48,9 +49,9 @@ def commit_of(directory: Path, files: Collection[str]) -> str | None:
 
 
 def _blobs(listing: str) -> dict[str, str]:
-    """File -> the id of its content; links and submodules are left out."""
-    entries = (entry.partition("\t") for entry in listing.split("\0") if entry.startswith("100"))
-    return {file: head.rpartition(" ")[2] for head, _, file in entries}
+    """File -> the id of its content; empty for a link or a submodule."""
+    entries = (entry.partition("\t") for entry in listing.split("\0") if entry)
+    return {file: head.rpartition(" ")[2] if head.startswith("100") else "" for head, _, file in entries}
 
 
 def _is_hidden(file: str) -> bool:
@@ -145,7 +146,7 @@ def _git(directory: Path, *arguments: str) -> str:
     files, and fetches none: no program is started that the repository's settings name."""
     import subprocess  # not at the top: most of what imports this has no repository to ask
 
-    environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
+    environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
     try:
         ran = subprocess.run(
             ("git", *arguments), cwd=directory, env=environ, capture_output=True, timeout=_PATIENCE, check=False

@@ -393,6 +393,27 @@ def test_a_signal_lets_calls_in_flight_finish_and_starts_nothing_new(
     assert len(site.home.apply().report["done"]) == 20 - done
 
 
+def test_a_second_signal_ends_the_run_and_says_what_is_not_known(site: Site) -> None:
+    site.wish(*(entry(site.key(str(n)), []) for n in range(4)))
+
+    def rule(exchange: Exchange) -> None:
+        if exchange.write == 2:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+        exchange.pass_on()
+
+    site.proxy.reset(rule)
+    process = site.home.start("apply", "--yes", "--format", "json", "--parallelism", "1")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    assert "what was under way may have been carried out" in err
+    assert "the same command again finds out" in err
+    assert "Traceback" not in err
+    site.home.apply()
+    assert site.home.is_settled()
+
+
 def test_a_signal_while_it_waits_for_a_busy_server_ends_the_run_with_a_report(site: Site) -> None:
     site.wish(entry(site.key("a"), []), entry(site.key("b"), []))
 

@@ -210,6 +210,35 @@ def test_what_a_link_leads_to_is_of_no_commit(repository: Path) -> None:
     assert of(repository) is None
 
 
+@pytest.mark.parametrize("name", ["linked.yaml", "linked"])
+def test_where_the_commit_holds_a_link_it_is_not_named(repository: Path, name: str) -> None:
+    """What it leads to is none of it; and where it is gone, something of the fleet is."""
+    (repository / name).symlink_to("fleet.yaml" if "." in name else "..")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "a link")
+    assert commit_of(repository, {"fleet.yaml"}) is None
+    (repository / name).unlink()
+    assert commit_of(repository, {"fleet.yaml"}) is None
+
+
+def test_where_the_commit_holds_a_submodule_it_is_not_named(repository: Path) -> None:
+    """A checkout may come without what it holds, and then there is an empty folder."""
+    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{head(repository)},fleet/sub")
+    git(repository, "commit", "-qm", "a submodule")
+    (repository / "sub").mkdir()
+    assert commit_of(repository, {"fleet.yaml"}) is None
+
+
+def test_a_commit_that_another_takes_the_place_of_is_not_named(repository: Path) -> None:
+    first = head(repository)
+    (repository / "fleet.yaml").write_text("apiVersion: fleet/v1\npools: []\n")
+    git(repository, "commit", "-qam", "more")
+    git(repository, "reset", "-q", "--hard", first)
+    git(repository, "replace", first, "ORIG_HEAD")
+    (repository / "fleet.yaml").write_text("apiVersion: fleet/v1\npools: []\n")
+    assert of(repository) is None
+
+
 def test_a_fleet_that_a_link_leads_to_is_of_its_commit(repository: Path) -> None:
     link = repository.parent / "link"
     link.symlink_to(repository)

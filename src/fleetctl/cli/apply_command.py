@@ -40,7 +40,8 @@ _FILE = click.Path(path_type=Path)
 def command(common: Common, yes: bool, plan_file: Path | None, expect: str | None, **how: Any) -> int:
     from fleetctl import flow
 
-    _check_apart(plan_file, how["journal"], how["report_file"], common.request.token_file)
+    files = {"--plan": plan_file, "--journal": how["journal"], "--report": how["report_file"]}
+    options.check_apart(files | {"--token-file": common.request.token_file})
     dialogue = Dialogue(common, approved=yes or plan_file is not None or expect is not None)
     finished = flow.apply(
         common.request,
@@ -51,11 +52,3 @@ def command(common: Common, yes: bool, plan_file: Path | None, expect: str | Non
         **how,
     )
     return streams.finish(finished, common.format, verbose=common.verbose)
-
-
-def _check_apart(*paths: Path | None) -> None:
-    """A report in the place of the plan file or the token would cost these, a journal in that of the report its lines.
-    What is no file (`/dev/stderr`) may be named twice. Raises click.UsageError."""
-    files = [path.resolve() for path in paths if path and (path.is_file() or not path.exists())]
-    if len(set(files)) < len(files):
-        raise click.UsageError("two of --plan, --journal, --report and --token-file name the same file")

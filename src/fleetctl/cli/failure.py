@@ -78,7 +78,7 @@ def _as_problem(error: BaseException) -> Problem:
     """An error that brings no problems of its own."""
     if isinstance(error, Stop):
         message = ": ".join((error.message, "; ".join(error.details))) if error.details else error.message
-        return Problem(_CODES.get(error.exit_code, _STOPPED), "", message, hint=error.hint)
+        return Problem(_CODES.get(error.exit_code, _STOPPED), error.rule, message, hint=error.hint)
     if isinstance(error, OSError):
         name = f": {error.filename}" if error.filename else ""
         return Problem(_STOPPED, "", f"{error.strerror or type(error).__name__}{name}")

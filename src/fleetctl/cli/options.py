@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -209,3 +209,14 @@ def _seconds(_ctx: click.Context, _param: click.Parameter, given: float) -> floa
     if math.isnan(given):  # it passes every comparison with a range
         raise click.BadParameter("it is no number")
     return given
+
+
+def check_apart(named: Mapping[str, Path | None]) -> None:
+    """What is written in the place of a plan file or a token would cost these, a journal in that of the report its
+    lines. What is no file (`/dev/stderr`) may be named twice. Raises click.UsageError; files by their flags."""
+    flags: dict[Path, str] = {}
+    for flag, path in named.items():
+        if path is not None and (path.is_file() or not path.exists()):
+            first = flags.setdefault(path.resolve(), flag)
+            if first != flag:
+                raise click.UsageError(f"{first} and {flag} name the same file")

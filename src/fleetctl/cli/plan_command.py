@@ -35,5 +35,6 @@ def command(common: Common, out: Path | None, lifetime: int | None, detailed: bo
 
     if lifetime is not None and out is None and common.format.for_people:
         raise click.UsageError("--expires is about the plan file: give --out FILE too")
+    options.check_apart({"--out": out, "--token-file": common.request.token_file})
     finished = flow.plan(common.request, out=out, lifetime=lifetime, detailed=detailed)
     return streams.finish(finished, common.format, verbose=common.verbose)

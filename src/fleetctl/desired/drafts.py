@@ -9,12 +9,13 @@ from typing import Any
 from better_compute.domain.ids import derive, is_key
 from better_compute.domain.problems import INVALID_STATE
 from fleetctl.desired import shape
+from fleetctl.desired.faults import MISSING
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import OffersAre, Place
 from fleetctl.desired.nearest import Nearest
 from fleetctl.desired.roots import Roots
 from fleetctl.desired.says import meant
-from fleetctl.desired.shape import REQUIRED, UNMANAGED, Pool, meaning
+from fleetctl.desired.shape import POOL_NEEDS, UNMANAGED, Pool, meaning
 
 _KNOWN = dict.fromkeys(shape.names(Pool))
 
@@ -109,12 +110,12 @@ def _check_entry(draft: Draft, roots: Roots, found: Found) -> None:
     place, fields = draft.place, draft.fields
     if "idempotencyKey" not in fields and "id" not in fields and not found.explained(place, "idempotencyKey"):
         message = "a pool needs an idempotencyKey, or the id of a pool to adopt"
-        found.add("fleet.required", message, place, "idempotencyKey")
+        found.add(MISSING, message, place, "idempotencyKey")
     if fields.get("archived", False) is False and "defaults" not in roots.faulty:
-        for name in REQUIRED:
+        for name in POOL_NEEDS:
             said = name in fields or name in roots.defaults("pool")
             if not said and not found.explained(place, name):
-                found.add("fleet.required", f"it is missing: {meaning(Pool, name)}", place, name)
+                found.add(MISSING, f"it is missing: {meaning(Pool, name)}", place, name)
 
 
 def _check_keys(drafts: Sequence[Draft], roots: Roots, found: Found) -> None:

@@ -11,14 +11,16 @@ from pydantic import Tag, ValidationError
 
 from fleetctl.desired import says
 from fleetctl.desired.homes import home
+from fleetctl.desired.locate import Step
 from fleetctl.desired.says import Says
 from fleetctl.desired.shape import Document, Record, meaning
 from fleetctl.files import Map
 
+MISSING = "fleet.required"
+"""The rule of what must be said and is not."""
 IGNORED = "x-"
 """Names at the root of a document that begin so are a place for anchors."""
 
-Step = str | int
 Kind = Any
 """A type of `shape`, with what it says of itself."""
 
@@ -46,7 +48,7 @@ def faults(root: Map) -> Sequence[Fault]:
         errors = error.errors(include_url=False, include_context=False)
         found = [_fault(e["type"], e["loc"], e["input"]) for e in errors]
         meant = {(*fault.path[:-1], fault.meant) for fault in found if fault.meant}
-        return [fault for fault in found if fault.rule != "fleet.required" or fault.path not in meant]
+        return [fault for fault in found if fault.rule != MISSING or fault.path not in meant]
     return [*_signs(root)]
 
 
@@ -70,7 +72,7 @@ def _fault(error: str, loc: tuple[Step, ...], value: object) -> Fault:
         meant = "" if there else says.meant(name, known)
         return Fault("fleet.unknown", message, there or says.near(name, known), path, name=True, meant=meant)
     if record and error == "missing":
-        return Fault("fleet.required", f"it is missing: {meaning(record, name)}", "", path)
+        return Fault(MISSING, f"it is missing: {meaning(record, name)}", "", path)
     if record and value is None:
         hint = record.blank.get(name, "leave it out, or give it a value")
         return Fault("fleet.null", "it is null, as a name with nothing after it is", hint, path)

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from better_compute.domain.problems import INVALID_INPUT, Problem
-from fleetctl.desired.faults import Step, faults
-from fleetctl.desired.locate import spell
+from fleetctl.desired.faults import MISSING, faults
+from fleetctl.desired.locate import Step, spell
 from fleetctl.desired.model import Place
 from fleetctl.desired.shape import API_VERSION, DOCUMENT_FIELDS
 from fleetctl.files import Document
 
-REQUIRED = "fleet.required"
 VERSION, FORMAT = "apiVersion", API_VERSION.partition("/")[0] + "/"
 
 
@@ -72,9 +71,9 @@ class Found:
     def judge(self, document: Document) -> Part:
         """Take over the faults of a document's shape."""
         root, of_shape = document.root, faults(document.root)
-        for fault in sorted(of_shape, key=lambda fault: fault.rule == REQUIRED):
+        for fault in sorted(of_shape, key=lambda fault: fault.rule == MISSING):
             place = Place(document, fault.path[:-1])
-            if fault.rule == REQUIRED and self.explained(place, str(fault.path[-1])):
+            if fault.rule == MISSING and self.explained(place, str(fault.path[-1])):
                 continue
             if fault.name and not fault.hint:
                 self.unknown[id(document), fault.path] = len(self.problems)

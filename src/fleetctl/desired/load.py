@@ -12,12 +12,13 @@ from better_compute.domain.ids import derive
 from better_compute.domain.state import Terms
 from better_compute.domain.values import Json
 from fleetctl.desired import drafts, foreign, roots, worlds
+from fleetctl.desired.beside import UNNAMED, beside
 from fleetctl.desired.drafts import Draft
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import Desired, Place, PoolEntry
 from fleetctl.desired.roots import Roots
-from fleetctl.desired.shape import REQUIRED
-from fleetctl.files import UNNAMED, Document, FilesError, beside, read_fleet
+from fleetctl.desired.shape import POOL_NEEDS
+from fleetctl.files import Document, FilesError, read_fleet
 
 
 def load(path: Path, *, caller: str | None = None, tell: Callable[[str], None] | None = None) -> Desired:
@@ -94,7 +95,7 @@ def _entry(draft: Draft, root: Roots, caller: str) -> PoolEntry:
 def _wish(draft: Draft, root: Roots, pool_id: str) -> CreatePool | None:
     """The command that would create the pool; None for a tombstone that does not say enough for one."""
     fields = {**root.defaults("pool"), **draft.fields}
-    if draft.archived and not ("siteId" in draft.fields and fields.keys() >= set(REQUIRED)):
+    if draft.archived and not ("siteId" in draft.fields and fields.keys() >= set(POOL_NEEDS)):
         return None
     quota = fields.get("ownerQuota")
     return CreatePool(

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from better_compute.domain.values import same_value
-from fleetctl.desired.faults import Step
+from fleetctl.desired.faults import MISSING
 from fleetctl.desired.found import Found, Part
+from fleetctl.desired.locate import Step
 from fleetctl.desired.model import Embedded, Place
 from fleetctl.desired.shape import API_VERSION, Root, names
 
 FIELDS = frozenset(names(Root))
-REQUIRED = {
+NEEDED = {
     "apiVersion": f"write apiVersion: {API_VERSION}",
     "tenantId": "write the tenant that owns the pools, such as tenantId: root",
 }
@@ -65,11 +66,11 @@ def gather(parts: Sequence[Part], found: Found) -> Roots:
                 found.twice("fleet.agree", f"two documents disagree on {name}", place, places[name])
     lost = _united(part.lost for part in parts) - _united(part.document.root.keys() for part in parts)
     faulty = _united(part.faulty for part in parts) | lost
-    for name, hint in REQUIRED.items():
+    for name, hint in NEEDED.items():
         if name in values or any(not part.sound(name) for part in parts):
             continue
         if not any(found.explained(Place(part.document), name) for part in parts):
-            found.add("fleet.required", f"no document of the fleet says {name}", _head(parts), name, hint=hint)
+            found.add(MISSING, f"no document of the fleet says {name}", _head(parts), name, hint=hint)
     return Roots(values, places, faulty, _united(part.broken for part in parts) | lost)
 
 

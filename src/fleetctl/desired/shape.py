@@ -16,12 +16,12 @@ from better_compute.domain.ids import KEY
 from better_compute.domain.offers import PRIORITIES
 from better_compute.domain.quotas import RESOURCES
 from fleetctl.desired import says
+from fleetctl.desired.beside import UNNAMED
 from fleetctl.desired.says import Says
-from fleetctl.files import UNNAMED
 
 API_VERSION = "fleet/v1"
 UNMANAGED = "unmanaged"
-REQUIRED = ("siteId", "class", "gpuModel")
+POOL_NEEDS = ("siteId", "class", "gpuModel")
 """What a pool needs, its defaults counted in; a tombstone needs none of them."""
 
 _CHARACTERS = "of A-Z a-z 0-9 . _ : -, beginning with a letter or digit"

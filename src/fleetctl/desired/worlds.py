@@ -13,12 +13,13 @@ from better_compute.bootstrap import is_there
 from better_compute.domain.problems import INVALID_INPUT, Problem
 from better_compute.domain.words import slip_of
 from fleetctl.desired import foreign
+from fleetctl.desired.beside import is_like_document
 from fleetctl.desired.faults import IGNORED
 from fleetctl.desired.found import Found
 from fleetctl.desired.model import Desired, Embedded, Place
 from fleetctl.desired.roots import Roots
 from fleetctl.desired.shape import DOCUMENT_FIELDS
-from fleetctl.files import Document, FilesError, is_like_document, read_fleet
+from fleetctl.files import Document, FilesError, read_fleet
 
 RULE = "fleet.world"
 KEYS = frozenset({"instance", "tenants", "sites", "identities", "providerAccounts", "machines"})

@@ -10,7 +10,7 @@ from typing import Any
 
 from better_compute.domain.problems import Problem, Source
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 """Line and column, both from 1."""
 
 
@@ -31,7 +31,7 @@ class Lines:
         self.text = text
         self._starts: list[int] = []
 
-    def place(self, offset: int) -> Place:
+    def place(self, offset: int) -> Position:
         if not self._starts:
             self._starts = [0, *(m.end() for m in re.finditer("\n", self.text))]
         line = bisect_right(self._starts, offset)

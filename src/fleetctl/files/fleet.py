@@ -11,7 +11,7 @@ from fleetctl.files.document import Document, FilesError
 from fleetctl.files.reader import read_text
 from fleetctl.files.scalars import Scalars
 from fleetctl.files.unread import Unread
-from fleetctl.files.walk import Found, Listing, file_problem, inside, list_files, read_bytes, shown_name
+from fleetctl.files.walk import FoundFile, Listing, file_problem, inside, list_files, read_bytes, shown_name
 
 FIRST = ("fleet.yaml", "fleet.yml")
 """The names of the file that usually holds the root fields."""
@@ -44,7 +44,7 @@ def _directory(name: str) -> list[Document]:
     return reader.result(problems, shown_name(name))
 
 
-def _ordered(listing: Listing) -> list[Found]:
+def _ordered(listing: Listing) -> list[FoundFile]:
     return [listing.files[file] for file in sorted(listing.files)]
 
 
@@ -55,7 +55,7 @@ def _file(path: Path) -> list[Document]:
     if os.path.islink(name) and not inside(real, os.path.realpath(path.parent)):
         message, hint = "the link leads out of its directory", "name the file itself"
         return reader.result([file_problem(shown, "files.link", message, hint)], shown)
-    reader.read([Found(shown, real)])
+    reader.read([FoundFile(shown, real)])
     return reader.result([], shown)
 
 
@@ -67,7 +67,7 @@ class _Reader:
         self._documents: dict[str, list[Document]] = {}
         self._problems: dict[str, tuple[Problem, ...]] = {}
 
-    def read(self, files: Iterable[Found]) -> None:
+    def read(self, files: Iterable[FoundFile]) -> None:
         for found in files:
             if found.file in self._documents:
                 continue
@@ -80,7 +80,7 @@ class _Reader:
             except FilesError as error:
                 self._problems[found.file] = error.problems
 
-    def forget(self, found: Found) -> None:
+    def forget(self, found: FoundFile) -> None:
         self._documents.pop(found.file, None)
         self._problems.pop(found.file, None)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from fleetctl.files.document import Document, Map, Seq
-from fleetctl.files.walk import Found
+from fleetctl.files.walk import FoundFile
 
 
 class Unread:
@@ -36,7 +36,7 @@ class Unread:
             if isinstance(glob, str):
                 self._globs.append([part for part in glob.split("/") if part not in ("", ".")])
 
-    def __contains__(self, found: Found) -> bool:
+    def __contains__(self, found: FoundFile) -> bool:
         real = os.path.relpath(found.real, self._root).replace(os.sep, "/")
         return found.real in self._paths or self.names(found.file) or self.names(real)
 

@@ -20,7 +20,7 @@ _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A file: its name in messages (relative to the fleet, forward slashes) and its path without links."""
 
     file: str
@@ -32,11 +32,11 @@ class Listing:
     """The files of a fleet by name, and what is wrong with others, by name as well."""
 
     root: str
-    files: dict[str, Found] = field(default_factory=dict)
+    files: dict[str, FoundFile] = field(default_factory=dict)
     problems: dict[str, Problem] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
 
-    def add(self, found: Found, *, regular: bool) -> None:
+    def add(self, found: FoundFile, *, regular: bool) -> None:
         """Add a file, once whatever its names."""
         if not regular:
             self.refuse(found.file, "files.kind", "not a regular file", "remove it, or name it differently")
@@ -87,7 +87,7 @@ def _walk(listing: Listing, directory: str, prefix: str) -> Iterator[tuple[str, 
                 if entry.name != EXPECTED and _printable(listing, file):
                     pending.append((entry.path, f"{file}/"))
             elif is_wanted(entry.name) and _printable(listing, file):
-                listing.add(Found(file, entry.path), regular=entry.is_file(follow_symlinks=False))
+                listing.add(FoundFile(file, entry.path), regular=entry.is_file(follow_symlinks=False))
 
 
 def _follow(listing: Listing, file: str, path: str) -> Iterator[tuple[str, str]]:
@@ -106,7 +106,7 @@ def _follow(listing: Listing, file: str, path: str) -> Iterator[tuple[str, str]]
     if real != listing.root and not inside(real, listing.root):
         listing.refuse(file, "files.link", "the link leads out of the fleet's directory", "move its target into it")
     elif not folder:
-        listing.add(Found(file, real), regular=os.path.isfile(real))
+        listing.add(FoundFile(file, real), regular=os.path.isfile(real))
     elif real not in listing.seen:
         yield from _walk(listing, real, f"{file}/")
 
@@ -139,7 +139,7 @@ def _unreadable(error: OSError) -> tuple[str, str, str]:
     return "files.unreadable", f"cannot be read: {reason}", "check that it exists and that you may read it"
 
 
-def read_bytes(found: Found) -> bytes | Problem:
+def read_bytes(found: FoundFile) -> bytes | Problem:
     """The bytes of a file, or why there are none; the size is looked at before anything is read."""
     try:
         with open(os.open(found.real, _OPEN), "rb") as stream:
@@ -153,7 +153,7 @@ def read_bytes(found: Found) -> bytes | Problem:
         return file_problem(found.file, *_unreadable(error))
 
 
-def read_head(found: Found, most: int) -> bytes:
+def read_head(found: FoundFile, most: int) -> bytes:
     """The first bytes of a file, `most` of them; none where it cannot be read."""
     with suppress(OSError), open(os.open(found.real, _OPEN), "rb") as stream:
         if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):

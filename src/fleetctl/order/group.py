@@ -18,7 +18,7 @@ from better_compute.domain.commands import (
 )
 from better_compute.domain.state import PoolState
 
-Grant = OfferPool | SetQuota | UnofferPool
+QuotaCommand = OfferPool | SetQuota | UnofferPool
 """What sets one tenant's quota in a pool."""
 
 _ACTIONS = {kind: n for n, kind in enumerate((CreatePool, UpdatePool, OfferPool, SetQuota, UnofferPool, ArchivePool))}
@@ -26,7 +26,7 @@ _ACTIONS = {kind: n for n, kind in enumerate((CreatePool, UpdatePool, OfferPool,
 
 def to_tenant(command: Command) -> str:
     """The tenant that an offer, its withdrawal or a quota is for; empty for what concerns the pool alone."""
-    return command.to_tenant_id if isinstance(command, Grant) else ""
+    return command.to_tenant_id if isinstance(command, QuotaCommand) else ""
 
 
 def canonical(commands: Sequence[Command]) -> list[int]:
@@ -73,7 +73,7 @@ class Group:
         return self.model[0] != self.model[1]
 
     @property
-    def grants(self) -> Iterator[tuple[int, Grant]]:
+    def grants(self) -> Iterator[tuple[int, QuotaCommand]]:
         yield from self.offers.items()
         yield from self.quotas.items()
         yield from self.unoffers.items()

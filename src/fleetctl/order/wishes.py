@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from better_compute.domain.atoms import DEFAULT_OWNER_QUOTA
 from better_compute.domain.commands import CreatePool, UnofferPool
 from better_compute.domain.state import PoolState
-from fleetctl.order.group import Grant, Group
+from fleetctl.order.group import Group, QuotaCommand
 
 Kind = Literal["gap", "below", "above"]
 
@@ -178,7 +178,7 @@ def held(live: PoolState, tenant_id: str) -> Mapping[str, int]:
     return live.limits(tenant_id)
 
 
-def quota_after(before: Mapping[str, int], command: Grant) -> Mapping[str, int]:
+def quota_after(before: Mapping[str, int], command: QuotaCommand) -> Mapping[str, int]:
     """What a tenant holds afterwards: named rows are set, others stay (rule offer.again)."""
     return {} if isinstance(command, UnofferPool) else {**before, **command.quota}
 

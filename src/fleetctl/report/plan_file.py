@@ -55,7 +55,7 @@ def saved_plan(path: Path) -> SavedPlan:
     except OSError as error:
         raise Stop(EXIT_ERROR, f"the plan file {path} cannot be read: {error.strerror}") from error
     except ComputeError as error:
-        raise Stop(EXIT_STALE, error.problems[0].message, hint=_HINT) from error
+        raise Stop(EXIT_STALE, error.problems[0].message, hint=_HINT, rule=error.problems[0].rule) from error
     scope = Scope(
         derivation=plan["server"]["derivation"],
         instance_id=plan["server"]["instanceId"],

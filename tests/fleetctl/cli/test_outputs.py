@@ -93,11 +93,12 @@ class TestReport:
         assert fleet.on("apply", "--yes", "--report", str(report)).code == 1
         assert report.exists()
 
-    def test_takes_the_place_of_no_token(self, fleet: Fleet, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("command", [("apply", "--yes", "--report"), ("plan", "--out")])
+    def test_takes_the_place_of_no_token(self, fleet: Fleet, tmp_path: Path, command: tuple[str, ...]) -> None:
         token = tmp_path / "token"
         token.write_text("t0ken-example")
-        ran = fleet.on("apply", "--yes", "--token-file", str(token), "--report", str(token))
-        assert (ran.code, "name the same file" in ran.err) == (64, True)
+        ran = fleet.on(*command, str(token), "--token-file", str(token))
+        assert (ran.code, f"{command[-1]} and --token-file name the same file" in ran.err) == (64, True)
         assert token.read_text() == "t0ken-example"
 
     def test_is_this_runs_where_there_is_nothing_to_do(self, fleet: Fleet, report: Path) -> None:

@@ -24,7 +24,7 @@ from yaml.events import (
 from fleetctl.files.document import Document
 from fleetctl.files.fleet import FIRST
 from fleetctl.files.unread import Unread
-from fleetctl.files.walk import EXPECTED, Found, is_wanted, read_bytes, read_head, shown_name
+from fleetctl.files.walk import EXPECTED, FoundFile, is_wanted, read_bytes, read_head, shown_name
 
 _MOST = 1000
 """So many folders and files are looked at: the directory may be anybody's."""
@@ -55,11 +55,11 @@ def beside(path: Path, documents: Iterable[Document]) -> str | None:
 
 def is_like_document(path: Path) -> bool:
     """Whether a file that cannot be read looks like a fleet document, by what begins its lines."""
-    data = read_bytes(Found("", os.path.realpath(path)))
+    data = read_bytes(FoundFile("", os.path.realpath(path)))
     return isinstance(data, bytes) and bool(_LIKE.search(data))
 
 
-def _files(root: str) -> Iterator[Found]:
+def _files(root: str) -> Iterator[FoundFile]:
     """The files below a directory, in the order of names; none of a folder that holds a fleet of its own."""
     for folder, folders, names in islice(os.walk(root), _MOST):
         if folder != root and not set(FIRST).isdisjoint(names):
@@ -68,7 +68,7 @@ def _files(root: str) -> Iterator[Found]:
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != EXPECTED)
         for name in sorted(name for name in names if is_wanted(name) and not name.startswith(".")):
             real = os.path.join(folder, name)
-            yield Found(os.path.relpath(real, root).replace(os.sep, "/"), real)
+            yield FoundFile(os.path.relpath(real, root).replace(os.sep, "/"), real)
 
 
 def _own(documents: Sequence[Document]) -> dict[str, str | None]:
@@ -77,7 +77,7 @@ def _own(documents: Sequence[Document]) -> dict[str, str | None]:
     return {"fleet": UNNAMED, **{name: value if isinstance(value, str) else None for name, value in said.items()}}
 
 
-def _is_part(found: Found, own: Mapping[str, str | None]) -> bool:
+def _is_part(found: FoundFile, own: Mapping[str, str | None]) -> bool:
     data = read_head(found, _HEAD)
     if not _PART.search(data):
         return False  # the parser is asked only where it may find something

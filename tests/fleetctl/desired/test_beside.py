@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fleetctl.files import beside, read_fleet
+from fleetctl.desired.beside import beside
+from fleetctl.files import read_fleet
 
 ROOT = "apiVersion: fleet/v1\n"
 PART = "# of fra1\npools:\n  - {idempotencyKey: a}\n"
