@@ -17,7 +17,7 @@ def fleet(plane: Plane) -> None:
     """Nine pools that root sees: its own with policies, offers and rows, more of them with each pool, and acme's."""
     for i in range(6):
         pool_id = plane.pool(policy={"text": "x" * 100 * i})
-        for tenant_id in ("acme", "globex", "umbrella")[: i // 2]:
+        for tenant_id in ("acme", "globex", "umbrella")[: (i + 1) // 2]:
             plane.offer(pool_id, tenant_id, quota={f"r{n}": n for n in range(2 * i)})
         plane.join(pool_id, *["H100"] * 8 * i)
     for i in range(3):

@@ -89,17 +89,17 @@ def test_each_batch_is_a_transaction_of_its_own(server: SqlStore, monkeypatch: p
 
 def test_a_batch_ends_where_its_events_are_long(server: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others wait for as long as it takes to read them."""
-    for n in range(4):
-        carry_out(server, create(pool_id=f"pool_{n}", policy={"text": "x" * 1000 * n}), via={"text": "y" * 500})
+    for n in range(6):
+        carry_out(server, create(pool_id=f"pool_{n}", policy={"text": "x" * 1000}), via={"text": "y" * 1000})
 
     def sizes() -> list[int]:
         return [len(batch) for batch in server._database.read(lambda c: numbering.waiting(c, "root"))]
 
-    assert sizes() == [4]
-    monkeypatch.setattr(numbering, "BATCH_TEXT", 3600)
-    assert sizes() == [2, 1, 1]
+    assert sizes() == [6]
+    monkeypatch.setattr(numbering, "BATCH_TEXT", 5000)
+    assert sizes() == [2, 2, 2]
     monkeypatch.setattr(numbering, "BATCH_TEXT", 1)
-    assert sizes() == [1, 1, 1, 1]
+    assert sizes() == [1] * 6
     assert is_chain(events(server))
 
 
