@@ -16,6 +16,9 @@ from better_compute.domain.problems import ComputeError, Problem, did_you_mean
 from better_compute.service.actions import ROOT
 from better_compute.service.ports import Account, Clock, Entropy, Identity, Tenant, Tx
 
+_GUESSES = 20
+"""So many names that are nowhere are compared with all that are; each takes its time."""
+
 
 def add(tx: Tx, world: World, clock: Clock, entropy: Entropy) -> int:
     """Add what of `world` is not there; how many entries that were. Its machines wait for their pools.
@@ -79,11 +82,13 @@ def _instance(tx: Tx, world: World) -> Iterator[Problem]:
 def _dangling(tx: Tx, world: World, rows: list[_Row]) -> Iterator[Problem]:
     """References to tenants that stand neither in the file nor in the database."""
     named = {tenant.id for tenant in world.content.tenants}
+    hints: dict[str, str] = {}
     for row in rows:
         for name, tenant_id in row.refers.items():
             if tenant_id is not None and tenant_id not in named and tx.tenant(tenant_id) is None:
-                hint = did_you_mean(tenant_id, [*named, ROOT])
-                yield problem(world, f"no such tenant: {tenant_id}", *row.path, name, hint=hint)
+                if tenant_id not in hints:
+                    hints[tenant_id] = did_you_mean(tenant_id, [*named, ROOT]) if len(hints) < _GUESSES else ""
+                yield problem(world, f"no such tenant: {tenant_id}", *row.path, name, hint=hints[tenant_id])
 
 
 def _changed(world: World, rows: list[_Row]) -> Iterator[Problem]:

@@ -92,6 +92,12 @@ def test_a_tenant_may_stand_before_its_parent(write: Write, database_url: str) -
         assert tenants(plane) == {"root": None, "a": "b", "b": "c", "c": "root"}
 
 
+def test_of_many_tenants_that_are_nowhere_the_first_are_told_the_nearest(write: Write, plane: ControlPlane) -> None:
+    sites = ", ".join(f"{{id: s{n}, tenantId: acme{n}, kind: custom, region: e}}" for n in range(100))
+    told = refusals(plane, write(base=f"tenants: [{{id: acme}}]\nsites: [{sites}]\n"))
+    assert (len(told), sum("did you mean" in each for each in told)) == (100, 20)
+
+
 def test_what_refers_to_nothing_is_told_and_nothing_is_written(write: Write, plane: ControlPlane) -> None:
     world = write(
         base="""\
