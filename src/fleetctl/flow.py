@@ -48,6 +48,24 @@ class Finished:
     remark: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """How an apply is approved and run, and what is kept of it: a plan file or a digest that stand for it, or else whom
+    to ask; who hears of each operation; how many calls at a time."""
+
+    plan_file: Path | None
+    expect: str | None
+    approve: Callable[[report.PlanReport], bool]
+    progress: Callable[[Outcome], None]
+    parallelism: int
+    journal: Path | None
+    report_file: Path | None
+
+    @property
+    def approved_by(self) -> report.ApprovedBy:
+        return "digest" if self.expect else "plan" if self.plan_file else "hand"
+
+
 def validate(request: Request) -> Finished:
     """Offline: the files, and every rule that needs no live state. What is wrong is the result, whatever it is."""
     # 1. Read the files.
@@ -79,47 +97,34 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
     return Finished(document, code, f"The plan is in {out}" if out else "")
 
 
-def apply(
-    request: Request,
-    *,
-    plan_file: Path | None,
-    expect: str | None,
-    approve: Callable[[report.PlanReport], bool],
-    progress: Callable[[Outcome], None],
-    parallelism: int,
-    journal: Path | None = None,
-    report_file: Path | None = None,
-) -> Finished:
+def apply(request: Request, how: How) -> Finished:
     """Make the plan again, have it approved, run it, and say what became of every operation. Once the files are read, a
-    report in `report_file` is this run's, or there is none."""
+    report that is kept is this run's, or there is none."""
     # 1. Read the files, and the plan that was approved; an earlier run's report says nothing of this one.
     wished = read(request)
-    outputs.check(wished, request.base, saved=report_file, journal=journal)
-    if report_file is not None:
-        machine.remove(report_file)
-    saved = None if plan_file is None else report.saved_plan(plan_file)
+    outputs.check(wished, request.base, saved=how.report_file, journal=how.journal)
+    if how.report_file is not None:
+        machine.remove(how.report_file)
+    saved = None if how.plan_file is None else report.saved_plan(how.plan_file)
     # 2. Choose the target; 3. read the live state.
     with opened(request, wished) as session:
         _check_caller(session)
         # 4. Make the plan; 5. judge it by rules and guards.
         made = _judged(session)
         # 6. Is it the one that was approved? Nothing is written before.
-        digest = _approved(saved, expect, made, session)
+        digest = _approved(saved, how.expect, made, session)
         document = session.shown(made)
         if made.blocked:
             return Finished(document, EXIT_BLOCKED)
-        if (made.operations or made.findings) and not approve(document):
+        if (made.operations or made.findings) and not how.approve(document):
             raise Stop(EXIT_ERROR, "not approved: nothing was written")
-        approved_by: report.ApprovedBy = "digest" if expect else "plan" if saved else "hand"
-        stop = Event()
+        made, stop = replace(made, digest=digest), Event()
         with interruptible(stop) as caught:
             # 7. Run it.
-            outcomes = _run(made, digest, session, journal, parallelism, progress, stop)
+            outcomes = _run(made, session, how, stop)
             # 8. Say what was done and what was not: also to whoever interrupts.
-            finished = report.of_apply(
-                replace(made, digest=digest), outcomes, session.header(), approved_by, caught.name
-            )
-            remark = "" if report_file is None else _keep(report_file, finished)
+            finished = report.of_apply(made, outcomes, session.header(), how.approved_by, caught.name)
+            remark = "" if how.report_file is None else _keep(how.report_file, finished)
     return Finished(finished, _exit_code(outcomes, caught.name), remark)
 
 
@@ -202,34 +207,16 @@ def _approved(saved: approval.SavedPlan | None, expect: str | None, made: Plan, 
     return saved.digest
 
 
-def _run(
-    made: Plan,
-    digest: str,
-    session: Session,
-    journal: Path | None,
-    parallelism: int,
-    progress: Callable[[Outcome], None],
-    stop: Event,
-) -> tuple[Outcome, ...]:
-    override = session.request.override
-    change: dict[str, Any] = {
-        "fleet": made.scope.fleet,
-        "digest": digest,
-        "commit": session.commit,
-    }
-    if override.numbers:
-        change["allow"] = dict(override.numbers)
-    if override.reason is not None:
-        change["reason"] = mask_text(override.reason)  # events keep it, and everybody who reads them sees it
+def _run(made: Plan, session: Session, how: How, stop: Event) -> tuple[Outcome, ...]:
     with ExitStack() as stack:
-        stream = stack.enter_context(journal.open("ab", buffering=0)) if journal else None
+        stream = stack.enter_context(how.journal.open("ab", buffering=0)) if how.journal else None
         writer = applying.Writer(
             client=session.client,
-            executor=stack.enter_context(ThreadPoolExecutor(parallelism)),
-            parallelism=parallelism,
-            change=change,
-            journal=Journal(stream, machine.clock, digest),
-            progress=progress,
+            executor=stack.enter_context(ThreadPoolExecutor(how.parallelism)),
+            parallelism=how.parallelism,
+            change=_change(made, session),
+            journal=Journal(stream, machine.clock, made.digest),
+            progress=how.progress,
             stop=stop,
         )
         try:
@@ -237,6 +224,17 @@ def _run(
         except KeyboardInterrupt:
             message = "stopped at the second signal: what was under way may have been carried out, and is not reported"
             raise Stop(EXIT_INTERRUPTED["SIGINT"], message, hint="the same command again finds out") from None
+
+
+def _change(made: Plan, session: Session) -> dict[str, Any]:
+    """What every call names, and events keep as `via`."""
+    override = session.request.override
+    change: dict[str, Any] = {"fleet": made.scope.fleet, "digest": made.digest, "commit": session.commit}
+    if override.numbers:
+        change["allow"] = dict(override.numbers)
+    if override.reason is not None:
+        change["reason"] = mask_text(override.reason)  # everybody who reads events sees it
+    return change
 
 
 def _exit_code(outcomes: tuple[Outcome, ...], signal_name: str | None) -> int:
