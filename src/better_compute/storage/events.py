@@ -25,8 +25,7 @@ class EventTx(Rows):
         return 0 if head is None else int(head.sequence)
 
     def events(self, query: EventQuery) -> list[EventRecord]:
-        rows, _ = self._fitting(_page(query), _weigh)
-        return [event_of(row) for row in rows]
+        return [event_of(row) for row in self._fitting(_page(query), _weigh, query.limit)]
 
     def _append(self, event: EventRecord, revision: int) -> None:
         """Add the event of a change that made this revision of its pool.
@@ -70,7 +69,7 @@ def _page(query: EventQuery) -> Select[Any]:
         page = page.where(E.pool_id.in_(list(query.pool_ids)))
     if query.latest:
         page = page.where(E.sequence.in_(_newest(query)))
-    return page.order_by(E.sequence.desc() if query.newest_first else E.sequence).limit(query.limit)
+    return page.order_by(E.sequence.desc() if query.newest_first else E.sequence).limit(bindparam("size"))
 
 
 def _of_types(types: Collection[str]) -> ColumnElement[bool]:

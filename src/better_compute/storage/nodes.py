@@ -41,7 +41,7 @@ class NodeTx(EventTx):
 
     def nodes(self, pool_id: str, limit: int, after: str | None) -> list[Node]:
         page = _NODES.page("pool_id")
-        rows, _ = self._fitting(page, lambda row: len(row.inventory), value=pool_id, after=after or "", size=limit)
+        rows = self._fitting(page, lambda row: len(row.inventory), limit, value=pool_id, after=after or "")
         return [_node(_NODES.of(row)) for row in rows]
 
     def machines_for(self, pool_keys: Collection[str]) -> list[MachineGroup]:

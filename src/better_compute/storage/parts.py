@@ -11,7 +11,7 @@ from sqlalchemy import Select, Table, and_, bindparam, or_, select, tuple_
 from better_compute.domain.state import Offer, QuotaRow
 from better_compute.service.ports import HeldOffer, HeldRow, PartQuery
 from better_compute.storage import tables as t
-from better_compute.storage.rows import AnyRow, Rows, Weigh, bare
+from better_compute.storage.rows import BARE, AnyRow, Rows, Weigh
 
 _Key = tuple[str, ...]
 
@@ -49,7 +49,7 @@ class PartTx(Rows):
     """The part of `Tx` about pages of what pools hold."""
 
     def offers(self, query: PartQuery) -> list[HeldOffer]:
-        found = self._walk(query, _offers, 2, bare)
+        found = self._walk(query, _offers, 2, lambda _: BARE)
         return [_offer(rows) for _, rows in sorted(found.items())]
 
     def quota_rows(self, query: PartQuery) -> list[HeldRow]:
@@ -76,8 +76,7 @@ class PartTx(Rows):
         found: dict[_Key, list[AnyRow]] = {}
         for begun in (True, False) if one is None else (True,):
             if (size := query.limit - len(found)) and not self.cut:
-                rows, _ = self._fitting(statement(begun), weigh, parts, size=size, **given)
-                for row in rows:
+                for row in self._fitting(statement(begun), weigh, size, parts, **given):
                     found.setdefault(tuple(row[:parts]), []).append(row)
         return found
 

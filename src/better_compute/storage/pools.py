@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from itertools import takewhile
@@ -14,7 +14,7 @@ from better_compute.domain.state import Delta, Offer, Pool, PoolState, QuotaRow,
 from better_compute.service.ports import EventRecord, PoolQuery
 from better_compute.storage import tables as t
 from better_compute.storage.events import EventTx
-from better_compute.storage.rows import AnyRow, Kept, bare, from_json, to_json, upsert
+from better_compute.storage.rows import BARE, AnyRow, Kept, from_json, to_json, upsert
 
 _POOLS = Kept(t.pools, Pool)
 _POOL = _POOLS.columns.add_columns(t.pools.c.rollup)
@@ -30,6 +30,8 @@ _SEES = select(t.authz.c.pool_id).where(
     t.authz.c.tenant_id == bindparam("tenant_id"), t.authz.c.pool_id == bindparam("pool_id")
 )
 _OWNS = _SEES.where(t.authz.c.owned)
+_ALL = 2**31
+"""More rows than any pool has."""
 
 
 def _of_pools(statement: Select[Any], table: Any) -> Select[Any]:
@@ -40,6 +42,7 @@ _OFFERS = _of_pools(select(t.pool_offers), t.pool_offers)
 _OFFERS = _OFFERS.order_by(t.pool_offers.c.pool_id, t.pool_offers.c.tenant_id)
 _QUOTAS = _of_pools(select(t.pool_quotas), t.pool_quotas)
 _QUOTAS = _QUOTAS.order_by(t.pool_quotas.c.pool_id, t.pool_quotas.c.tenant_id, t.pool_quotas.c.resource)
+_OFFERS, _QUOTAS = _OFFERS.limit(bindparam("most")), _QUOTAS.limit(bindparam("most"))
 _OFFERS_OF = _OFFERS.where(t.pool_offers.c.tenant_id.in_(bindparam("tenants", expanding=True)))
 _QUOTAS_OF = _QUOTAS.where(t.pool_quotas.c.tenant_id.in_(bindparam("tenants", expanding=True)))
 _OTHERS = _of_pools(
@@ -91,8 +94,7 @@ class PoolTx(EventTx):
 
     def pool_states(self, query: PoolQuery) -> list[PoolState]:
         page, given = _seen(query)
-        rows, _ = self._fitting(page, _weigh, **given)
-        states = {row.id: _state(row) for row in rows}
+        states = {row.id: _state(row) for row in self._fitting(page, _weigh, query.limit, **given)}
         owned = {i: s for i, s in states.items() if query.offers and s.pool and s.pool.owner_id == query.tenant_id}
         others = {i: s for i, s in states.items() if i not in owned}
         self._load_all(owned)
@@ -139,13 +141,20 @@ class PoolTx(EventTx):
         for pool_id, others, wide in self._all(_OTHERS, pool_ids=list(states)):
             states[pool_id].others, states[pool_id].wide = others, int(wide)
 
-    def _held(self, states: dict[str, PoolState], statement: Select[Any], **given: Any) -> list[AnyRow]:
-        """Offers or rows of the pools. The pools at the end that there is no room for are taken out."""
-        rows, cut = self._fitting(statement, bare, pool_ids=list(states), **given)
-        if cut:
-            for pool_id in [i for i in states if i > rows[-1].pool_id]:
-                del states[pool_id]
-        return rows
+    def _held(self, states: dict[str, PoolState], statement: Select[Any], **given: Any) -> Sequence[AnyRow]:
+        """Offers or rows of the pools. The pools at the end that there is no room for are taken out: those behind the
+        first that has any, since that one is shown however many it has."""
+        most = _ALL if self.room is None else self.room // BARE
+        rows = self._all(statement, pool_ids=list(states), most=most + 1, **given)
+        if len(rows) <= most:
+            return rows
+        first, broken = rows[0].pool_id, rows[-1].pool_id
+        for pool_id in [i for i in states if i >= broken and i != first]:
+            del states[pool_id]
+            self.cut = True
+        if broken == first:
+            return self._all(statement, pool_ids=[first], most=_ALL, **given)
+        return [row for row in rows if row.pool_id != broken]
 
     def _insert_pool(self, pool: Pool, rollup: Rollup) -> int:
         row = _POOLS.values(pool) | {"policy": to_json(pool.policy), "rollup": to_json(asdict(rollup)), "revision": 1}
@@ -194,7 +203,7 @@ class PoolTx(EventTx):
 def _seen(query: PoolQuery) -> tuple[Select[Any], dict[str, Any]]:
     """The statement of a page, and its parameters."""
     page = _SEEN
-    given: dict[str, Any] = {"tenant_id": query.tenant_id, "after": query.after or "", "size": query.limit}
+    given: dict[str, Any] = {"tenant_id": query.tenant_id, "after": query.after or ""}
     if query.ids is not None:
         page = page.where(t.authz.c.pool_id.in_(bindparam("ids", expanding=True)))
         given["ids"] = list(query.ids)

@@ -17,8 +17,11 @@ Values = Mapping[str, Any]
 Weigh = Callable[[AnyRow], int]
 """How much of a page's room a row takes."""
 
-_AT_ONCE = 50
+_AT_ONCE = 200
 """So many rows, each with at most two policies, are in memory before it is known whether there is room for them."""
+
+BARE = 128
+"""What a row without JSON weighs: some characters of the answer."""
 
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=dict).encode
 
@@ -55,11 +58,6 @@ class Kept(Generic[T]):
         return self.kind(**row._mapping)
 
 
-def bare(_: AnyRow) -> int:
-    """The weight of a row without JSON: some characters of the answer."""
-    return 128
-
-
 class Rows:
     """A transaction on one connection. Reading is allowed always, writing only where the transaction is for it."""
 
@@ -78,22 +76,24 @@ class Rows:
         return self._connection.execute(statement, values).first()
 
     def _fitting(
-        self, statement: Select[Any], weigh: Weigh, parts: int = 1, **values: Any
-    ) -> tuple[list[AnyRow], bool]:
-        """The rows of the first items that there is room for, of one at least, and whether there are more. The rows of
-        an item stand together: they have their first `parts` columns in common."""
+        self, statement: Select[Any], weigh: Weigh, size: int, parts: int = 1, **values: Any
+    ) -> Sequence[AnyRow]:
+        """The rows of the first `size` items at most that there is room for, and of one at least. The rows of an item
+        stand together: they have their first `parts` columns in common."""
         if self.room is None:
-            return list(self._all(statement, **values)), False
+            return self._all(statement, size=size, **values)
         rows: list[AnyRow] = []
         over = -self.room
-        with self._connection.execute(statement, values, execution_options={"yield_per": _AT_ONCE}) as found:
-            for some in found.partitions():
+        # Not for a few: on PostgreSQL it takes a cursor.
+        in_parts = {"yield_per": _AT_ONCE} if size > _AT_ONCE else {}
+        with self._connection.execute(statement, {"size": size, **values}, execution_options=in_parts) as found:
+            for some in found.partitions(_AT_ONCE):
                 rows += some
                 over += sum(map(weigh, some))
                 if over > 0 and _shortened(rows, over, weigh, parts):
                     self.cut = True
-                    return rows, True
-        return rows, False
+                    break
+        return rows
 
     def _get(self, kept: Kept[T], column: str, value: Any) -> T | None:
         row = self._first(kept.by[column], value=value)
