@@ -61,11 +61,13 @@ def test_a_walk_with_little_room_meets_every_item_once_in_order(
         found = list(walk(either, operation, **{"limit": 1000, **body}))
         assert [item for page in found for item in page] == whole
         assert all(found), "a page has an item, however long"
+        assert room > 1 or max(map(len, found)) <= 2 or operation == "quotas/list"
         counts.append(len(found))
     assert counts == sorted(counts, reverse=True)
     assert counts[-1] == -(-len(whole) // limit)
     if operation != "quotas/list":  # its rows are short, and `limit` is enough
-        assert counts[0] == len(whole)
+        # The rest of the pool that the page before ended in has room of its own.
+        assert counts[0] == len(whole) or operation == "pools/listOffers"
         assert len(set(counts)) > 2 or limit == 3
 
 
