@@ -99,9 +99,8 @@ def get(service: Service, caller: Caller, body: NodesGet) -> NodeView:
     service.allow(caller, "nodes/get", body.tenant_id)
 
     def work(tx: Tx) -> Node:
-        node = tx.node(body.node_id)
-        pool = look(tx, body.tenant_id, node.pool_id, []).pool if node else None
-        if node is None or body.tenant_id not in (node.owner_tenant_id, pool and pool.owner_id):
+        node = tx.node_for(body.tenant_id, body.node_id)
+        if node is None:
             raise absent("node", "nodeId")
         return node
 

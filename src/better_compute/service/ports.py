@@ -163,46 +163,40 @@ class Tx(Protocol):
     """One transaction. Every method sees one state of the database; a write transaction holds its locks to the end."""
 
     room: int | None
-    """So many characters of JSON, as it is kept, may a list hold, or as many of bare rows; None is any number. The
-    first item is there however long it is."""
+    """So much may a list hold, in characters of the JSON that is kept; the first item whatever it holds. None: all."""
     cut: bool
-    """Whether a list ended before its end and its limit, for want of room."""
+    """Whether a list ended early for want of room."""
 
     # pools
     def pool_state(self, pool_id: str, tenants: Collection[str] | None) -> PoolState:
         """The aggregate, with the offers and rows of `tenants` and the owner (None: of all). Empty when there is no
         such pool. In a write transaction the pool's row is locked."""
-        ...
 
     def pool_states(self, query: PoolQuery) -> list[PoolState]:
         """A page: each with the acting tenant's own rows, and with all offers where the query asks and it owns."""
-        ...
 
     def pools_by_key(self, keys: Collection[str]) -> list[Pool]:
         """The pools, of all tenants and callers, that were made with one of these idempotency keys."""
-        ...
 
     def save(self, state: PoolState, delta: Delta, event: EventRecord) -> None:
         """Write a delta together with its authz rows and its event. `state` is the aggregate after it."""
-        ...
 
     def add_node(self, state: PoolState, node: Node, event: EventRecord) -> None:
         """Write a machine with its pool's rollup and its event. `state` is the aggregate after it joined."""
-        ...
 
     def node(self, node_id: str) -> Node | None: ...
+    def node_for(self, tenant_id: str, node_id: str) -> Node | None:
+        """A machine of the tenant's own or of a pool that it owns. A hidden one costs what an absent one costs."""
+
     def nodes(self, pool_id: str, limit: int, after: str | None) -> list[Node]: ...
     def sees(self, tenant_id: str, pool_id: str, *, owned: bool = False) -> bool:
         """Whether the tenant owns the pool or (unless `owned`) holds an offer of it, by the authz projection."""
-        ...
 
     def offers(self, query: PartQuery) -> list[HeldOffer]:
         """Offers of pools that the tenant owns, in order of pool and tenant."""
-        ...
 
     def quota_rows(self, query: PartQuery) -> list[HeldRow]:
         """Rows in order of pool, tenant and resource: all of pools that the tenant owns, its own of the others."""
-        ...
 
     # tenants, identities, credentials, sites, accounts, join tokens: lists in order of id, after a given one
     def tenant(self, tenant_id: str) -> Tenant | None: ...
@@ -212,7 +206,6 @@ class Tx(Protocol):
     def identity(self, identity_id: str) -> Identity | None: ...
     def locked_identity(self, identity_id: str) -> Identity | None:
         """The same; in a write transaction its row is locked: of two such the second sees what the first did."""
-        ...
 
     def identities(self, tenant_id: str | None, limit: int, after: str | None) -> list[Identity]: ...
     def add_identity(self, identity: Identity) -> None: ...
@@ -234,7 +227,6 @@ class Tx(Protocol):
     # events
     def last_sequence(self, tenant_id: str) -> int:
         """The sequence of the tenant's last numbered event, 0 when there is none."""
-        ...
 
     def events(self, query: EventQuery) -> list[EventRecord]: ...
 
@@ -242,20 +234,16 @@ class Tx(Protocol):
     def instance_id(self) -> str: ...
     def put_instance_id(self, instance_id: str) -> None:
         """For a new database alone: clients tell instances apart by it."""
-        ...
 
     # the machines of a world
     def waiting_machines(self, pool_key: str | None) -> list[MachineGroup]:
         """The groups that wait while there are pools with their key: with this key, or (None) with any."""
-        ...
 
     def machines_for(self, pool_keys: Collection[str]) -> list[MachineGroup]:
         """The groups that wait for pools with these keys, also where there are none yet."""
-        ...
 
     def machine_groups(self, kinds: Collection[str]) -> dict[str, MachineGroup]:
         """Groups by their kind. In a write transaction they are locked, always in the same order."""
-        ...
 
     def add_machine_groups(self, groups: Sequence[MachineGroup]) -> None: ...
     def put_machine_groups(self, groups: Sequence[MachineGroup]) -> None: ...
@@ -266,19 +254,16 @@ class Store(Protocol):
 
     def view(self, work: Callable[[Tx], T]) -> T:
         """Run in a read transaction with one snapshot."""
-        ...
 
     def transact(self, work: Callable[[Tx], T]) -> T:
         """Run in a write transaction that holds the write lock from its start (SQLite) and is retried on conflicts.
 
         Raises ComputeError with code UNAVAILABLE when the lock was not to be had in time; then nothing was written.
         """
-        ...
 
     def number_events(self, tenant_id: str) -> None:
         """Give sequence and hash to the tenant's committed events that have none (PostgreSQL; on SQLite they are given
         in the transaction): without gaps, the events of one pool in the order of its changes."""
-        ...
 
     def close(self) -> None: ...
 
@@ -297,7 +282,6 @@ class Authorizer(Protocol):
     def rights(self, caller: Caller, tenant_id: str) -> frozenset[str]:
         """The actions that `caller` may take as `tenant_id`: none when it may not act as it, whether or not there is
         such a tenant."""
-        ...
 
 
 Authenticate = Callable[[str], Caller]

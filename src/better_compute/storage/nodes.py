@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import asdict, replace
 
-from sqlalchemy import bindparam
+from sqlalchemy import bindparam, exists, or_
 
 from better_compute.domain.nodes import Inventory, Node
 from better_compute.domain.state import PoolState
@@ -15,6 +15,10 @@ from better_compute.storage.events import EventTx
 from better_compute.storage.rows import Kept, from_json, to_json
 
 _NODES = Kept(t.nodes, Node)
+_OF_POOL_OWNER = exists().where(
+    t.authz.c.pool_id == t.nodes.c.pool_id, t.authz.c.tenant_id == bindparam("tenant_id"), t.authz.c.owned
+)
+_SHOWN = _NODES.by["id"].where(or_(t.nodes.c.owner_tenant_id == bindparam("tenant_id"), _OF_POOL_OWNER))
 _GROUPS = Kept(t.world_machines, MachineGroup)
 _WAITING_FOR = _GROUPS.columns.where(
     t.world_machines.c.joined.is_(None), t.world_machines.c.pool_key.in_(bindparam("pool_keys", expanding=True))
@@ -38,6 +42,10 @@ class NodeTx(EventTx):
     def node(self, node_id: str) -> Node | None:
         row = self._get(_NODES, "id", node_id)
         return None if row is None else _node(row)
+
+    def node_for(self, tenant_id: str, node_id: str) -> Node | None:
+        row = self._first(_SHOWN, tenant_id=tenant_id, value=node_id)
+        return None if row is None else _node(_NODES.of(row))
 
     def nodes(self, pool_id: str, limit: int, after: str | None) -> list[Node]:
         page = _NODES.page("pool_id")

@@ -96,10 +96,17 @@ def test_a_key_of_another_caller_tells_nothing(plane: Plane) -> None:
     assert made.data["ownerTenantId"] == "globex"
 
 
-def test_a_node_of_another_is_as_an_absent_one(plane: Plane) -> None:
-    node = plane.join(plane.pool(), "NVIDIA H100 80GB HBM3")["id"]
-    answers = {raw(plane, "nodes/get", {"nodeId": node_id}) for node_id in (node, "node_none")}
-    assert [status for status, _ in answers] == [404]
+def test_a_node_of_another_is_as_an_absent_one_and_costs_as_much(plane: Plane) -> None:
+    offered = plane.pool()
+    plane.offer(offered, "globex")
+    nodes = [plane.join(pool_id, "NVIDIA H100 80GB HBM3")["id"] for pool_id in (plane.pool(), offered)]
+    found = []
+    for node_id in ("node_none", *nodes):
+        with counted() as statements:
+            answer = raw(plane, "nodes/get", {"nodeId": node_id})
+        found.append((answer, statements))
+    assert found[0][0][0] == 404
+    assert found[1:] == found[:1] * 2
 
 
 @pytest.mark.parametrize("operation", ["pools/list", "pools/get", "pools/create", "events/list", "sites/list"])
