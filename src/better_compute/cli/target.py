@@ -71,6 +71,8 @@ class Target:
         token = None if embedded else self._token()
         if embedded and self.as_ is None:
             raise click.UsageError("with a database, say who asks: --as IDENTITY")
+        if embedded and self.token_file is not None:
+            raise click.UsageError("--token-file goes with --server: a database believes --as")
         if not embedded and self.as_ is not None:
             raise click.UsageError("--as goes with --database: a server knows who asks by the token")
         connection = connect(server, tenant_id=self.tenant, token=token, caller=self.as_, timeout=self.timeout)

@@ -72,12 +72,12 @@ class Calls:
         """
         tenant = {} if self.tenant_id is None else {"tenantId": self.tenant_id}
         data = _spelled({**tenant, **body})
-        attempts = self.retry.attempts if repeatable(operation, body) else 1
+        attempts, again = self.retry.attempts, repeatable(operation, body)
         for number in range(1, attempts + 1):
             answer = self._send(operation, data)
             if isinstance(answer, bytes):
                 return answer
-            if number == attempts or not answer.transient:
+            if number == attempts or not answer.transient or (answer.sent and not again):
                 raise answer.final(number)
             wait = self.retry.backoff(number) if answer.asked is None else answer.asked
             if wait > self.retry.patience:
@@ -110,7 +110,7 @@ class Calls:
         except NetworkError as error:
             rule = NO_ANSWER if error.sent else NOT_REACHED
             problem = Problem(UNAVAILABLE, rule, self.clean(str(error)), hint=error.hint)
-            return _Failure(ComputeError(problem), error.transient)
+            return _Failure(ComputeError(problem), error.transient, sent=error.sent)
         name = answer.headers.get(INSTANCE_HEADER)
         self.peer.meet(None if name is None else self.clean(name))
         if answer.status == 200:
@@ -160,11 +160,13 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A call that did not succeed. `asked`: the seconds to wait that the server asked for."""
+    """A call that did not succeed. `asked`: the seconds to wait that the server asked for. `sent`: it may have arrived,
+    and may have been carried out."""
 
     error: ComputeError
     transient: bool
     asked: float | None = None
+    sent: bool = True
 
     def final(self, attempts: int) -> ComputeError:
         return self.error if attempts == 1 else self._with(f"gave up after {attempts} attempts")

@@ -12,18 +12,18 @@ TRANSIENT = frozenset({408, 429, 502, 503, 504})
 READS = frozenset({"list", "get", "listOffers", "check", "whoami", "info"})
 """Methods that change nothing."""
 
-PRECONDITION = "expectedVersion"
+PRECONDITIONS = ("expectedVersion", "expectedOffersVersion")
 
 _DIGITS = 15
 """Of the longest wait that makes sense, in whatever unit: one that a float holds and a line shows."""
 
 
 def repeatable(operation: str, body: Mapping[str, Any]) -> bool:
-    """Whether a call whose answer was lost may be made again: reads, and writes that carry their own key or
-    precondition. Any other write could be done twice."""
+    """Whether a call whose answer was lost, and which may have arrived, may be made again: reads, and writes that carry
+    their own key or precondition. Any other write could be done twice."""
     if operation.rpartition("/")[2] in READS:
         return True
-    return body.get("idempotencyKey") is not None or body.get(PRECONDITION) is not None
+    return any(body.get(name) is not None for name in ("idempotencyKey", *PRECONDITIONS))
 
 
 @dataclass(frozen=True, slots=True)

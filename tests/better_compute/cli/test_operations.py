@@ -217,6 +217,11 @@ def test_who_asks_has_the_id_of_an_identity(cli: Run, database: str, name: str) 
     )
 
 
+def test_a_token_is_for_a_server_and_a_database_believes_a_name(cli: Run, database: str) -> None:
+    done = cli("system", "info", "--database", database, "--as", "sa_fleet", "--token-file", "/nowhere")
+    assert (done.code, "--token-file goes with --server" in done.err) == (64, True)
+
+
 def test_flags_beat_the_environment(fleet: Run, monkeypatch: pytest.MonkeyPatch, cli: Run, database: str) -> None:
     monkeypatch.setenv("BETTER_COMPUTE_SERVER", "http://127.0.0.1:1")
     assert fleet("system", "info").code == 0

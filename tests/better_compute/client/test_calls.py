@@ -237,6 +237,19 @@ def test_a_write_without_key_or_precondition_is_never_repeated(server: Server, c
             assert len(server.received) == 1
 
 
+def test_a_write_that_never_left_is_made_again(connect: Connect, waits: Waits) -> None:
+    with pytest.raises(ComputeError, match=r"cannot connect .* \(gave up after 5 attempts\)"):
+        connect("http://127.0.0.1:1").sites.create(name="a", kind="shared", region="r")
+    assert len(waits.seconds) == 4
+
+
+def test_an_archive_with_either_of_its_preconditions_is_repeated(server: Server, connect: Connect) -> None:
+    for versions in ({"expected_version": 3}, {"expected_offers_version": 5}):
+        server.script, server.received = [reset, data(pool(archived=True, archivedAt=1))], []
+        connect(server.url).pools.archive(ArchivePool(tenant_id="root", pool_id="p", **versions))
+        assert len(server.received) == 2
+
+
 def test_a_write_with_a_precondition_is_repeated_even_when_there_must_be_none(server: Server, connect: Connect) -> None:
     client = connect(server.url)
     server.script = [reset, error(409, "VERSION_CONFLICT")]
