@@ -23,7 +23,9 @@ def decide(state: PoolState, command: Command, facts: Facts) -> Decision | Refus
     """What `command` does to the pool in `state`, or why it may not. Pure: the state is not changed.
 
     In this order, the first that fails deciding the code: the command by itself (INVALID_INPUT), whether the pool is
-    there for the acting tenant (NOT_FOUND), its precondition (VERSION_CONFLICT), the rules.
+    there for the acting tenant (NOT_FOUND), its precondition (VERSION_CONFLICT), the rules. Two wait for
+    the pool: a create is judged by itself only where it makes a new one (rule pool.key), and the policy of an update
+    only where it changes, between NOT_FOUND and the precondition.
     """
     if isinstance(command, CreatePool):
         return pools.create(state, command, facts)
@@ -48,7 +50,8 @@ def decide(state: PoolState, command: Command, facts: Facts) -> Decision | Refus
 
 
 def check_command(command: Command, attestors: frozenset[str] | None) -> list[Problem]:
-    """Every rule that the command alone can break, without any state: what `validate` knows offline."""
+    """Every rule that the command can break by itself: what `validate` knows offline. The policy of an update is not
+    judged here (see `pools.check_update`)."""
     match command:
         case CreatePool():
             return pools.check_create(command, attestors)

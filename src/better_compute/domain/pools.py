@@ -11,6 +11,7 @@ from better_compute.domain.decision import UNCHANGED, Decision, conflict, versio
 from better_compute.domain.events import PoolArchived, PoolCreated, PoolUpdated
 from better_compute.domain.facts import Facts, check_account, check_site
 from better_compute.domain.families import check_model, is_family_name
+from better_compute.domain.ids import is_key
 from better_compute.domain.policy import check_policy
 from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, Problem, Refused, did_you_mean, errors
 from better_compute.domain.quotas import check_atoms, check_quota, freeze_rows
@@ -36,12 +37,13 @@ def check_create(command: CreatePool, attestors: frozenset[str] | None) -> list[
 
 
 def create(state: PoolState, command: CreatePool, facts: Facts) -> Decision | Refused:
-    """pools.create. With a key whose pool is there already: that pool, unchanged (rule pool.key)."""
+    """pools.create. With a key whose pool is there already: that pool, unchanged (rule pool.key), also where a new pool
+    could not be made so any more."""
+    if state.pool is not None:
+        return _create_again(state.pool, command)
     problems = check_create(command, facts.attestors)
     if refusing := errors(problems):
         return Refused(refusing)
-    if state.pool is not None:
-        return _create_again(state.pool, command)
     problems += check_site(command.site_id, command.tenant_id, facts)
     if command.provider_account_id is not None:
         problems += check_account(command.provider_account_id, command.tenant_id, facts)
@@ -148,17 +150,19 @@ def _create_again(pool: Pool, command: CreatePool) -> Decision | Refused:
         "siteId": (pool.site_id, command.site_id),
         "class": (pool.class_, command.class_),
         "sharing": (pool.sharing, command.sharing),
-        "agent": (pool.agent, command.agent or DEFAULT_AGENT),
+        "agent": (pool.agent, DEFAULT_AGENT if command.agent is None else command.agent),
         "providerAccountId": (pool.provider_account_id, command.provider_account_id),
     }
-    clashes = [
-        conflict("pool.key", f"this key made a pool whose {field} is {had or 'not set'}, not {wants or 'unset'}", field)
-        for field, (had, wants) in pairs.items()
-        if had != wants
-    ]
+    clashes = [_clash(field, had, wants) for field, (had, wants) in pairs.items() if had != wants]
     if pool.owner_id != command.tenant_id:
         clashes.insert(0, conflict("pool.key", "this id is taken", "idempotencyKey"))
     return Refused(tuple(clashes)) if clashes else UNCHANGED
+
+
+def _clash(field: str, had: str | None, wants: str | None) -> Problem:
+    """Nothing has judged what is wanted: what no name may be, such as a very long one, is not repeated."""
+    asked = ", not unset" if wants is None else f", not {wants}" if is_key(wants) else ""
+    return conflict("pool.key", f"this key made a pool whose {field} is {had or 'not set'}{asked}", field)
 
 
 def _check_updated(state: PoolState, pool: Pool, after: Pool) -> list[Problem]:

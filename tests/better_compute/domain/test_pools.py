@@ -119,6 +119,23 @@ def test_pool_key_again_answers_the_same_pool_and_nothing_happens() -> None:
     assert not allowed(state, again).changed
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [{"policy": {"maxPending": 17}}, {"gpu_model": "h100"}, {"owner_quota": {"gpu": -1}}],
+    ids=lambda f: [*f][0],
+)
+def test_pool_key_again_is_not_judged_by_what_a_new_pool_may_be(fields: dict[str, Any]) -> None:
+    """A stricter release: what it accepts no more has made this pool, and asking again changes nothing."""
+    assert refused(PoolState(), create(**fields))[0] == "INVALID_INPUT"
+    assert not allowed(pool(), create(**fields)).changed
+
+
+def test_pool_key_again_with_a_site_or_an_account_that_is_gone_answers_the_pool() -> None:
+    state = after(create(**PROVIDER))
+    nowhere = replace(FACTS, sites={}, accounts={})
+    assert not allowed(state, create(**PROVIDER), nowhere).changed
+
+
 def test_pool_key_of_an_archived_pool_answers_it_and_does_not_revive_it() -> None:
     state = after(create(), archive())
     assert not allowed(state, create()).changed
@@ -126,7 +143,15 @@ def test_pool_key_of_an_archived_pool_answers_it_and_does_not_revive_it() -> Non
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("site_id", "site_ams1"), ("class_", "infra"), ("sharing", "mig"), ("agent", "none")],
+    [
+        ("site_id", "site_ams1"),
+        ("class_", "infra"),
+        ("class_", "Metal-Host"),
+        ("sharing", "mig"),
+        ("sharing", ""),
+        ("agent", "none"),
+        ("agent", ""),
+    ],
 )
 def test_pool_key_with_another_identity_is_a_conflict(field: str, value: str) -> None:
     command = create(**{field: value})
@@ -141,6 +166,12 @@ def test_pool_key_says_of_an_account_that_is_missing_that_it_is_not_set() -> Non
     assert problems(of_account, create())[-1].message == (
         "this key made a pool whose providerAccountId is pa_north, not unset"
     )
+
+
+def test_pool_key_repeats_no_word_of_any_length() -> None:
+    said = [problems(pool(), create(class_=word))[0].message for word in ("infra", "m" * 1_000_000, "\x1b[2J")]
+    assert said[0] == "this key made a pool whose class is metal-host, not infra"
+    assert said[1] == said[2] == "this key made a pool whose class is metal-host"
 
 
 def test_pool_key_with_another_account_is_a_conflict() -> None:

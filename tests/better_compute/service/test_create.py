@@ -48,8 +48,15 @@ def test_a_retry_answers_the_same_pool_as_it_is_now(either: Plane) -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [{"gpuModel": "H200"}, {"policy": {"maxPending": "1h"}}, {"ownerQuota": {"gpu": 1}}],
-    ids=["model", "policy", "quota"],
+    [
+        {"gpuModel": "H200"},
+        {"policy": {"maxPending": "1h"}},
+        {"ownerQuota": {"gpu": 1}},
+        {"gpuModel": "no model"},
+        {"policy": {"maxPending": 17}},
+        {"ownerQuota": {"gpu": -1}},
+    ],
+    ids=["model", "policy", "quota", "no model", "no policy", "no quota"],
 )
 def test_a_known_key_with_other_terms_answers_the_pool_as_it_is(plane: Plane, other: dict[str, Any]) -> None:
     first = create(plane, policy={"maxPending": "6h"}).data
