@@ -19,7 +19,7 @@ from better_compute.domain.ids import derive
 from better_compute.domain.nodes import Inventory, Machine
 from better_compute.domain.problems import ComputeError
 from better_compute.domain.state import Pool, PoolState
-from better_compute.service.actions import ROOT
+from better_compute.service.actions import ROOT, WORLD
 from better_compute.service.core import Arriving, Service
 from better_compute.service.nodes import admit
 from better_compute.service.ports import Caller, MachineGroup, Tx
@@ -31,8 +31,7 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-ACTOR = Caller(identity_id="world", tenant_id=ROOT)
-"""Who lets them in, as their events say."""
+ACTOR = Caller(identity_id=WORLD, tenant_id=ROOT)
 
 Joins = Mapping[str, list[str]]
 """Pool -> the kinds of groups that are to join it."""

@@ -27,12 +27,9 @@ from better_compute.domain.problems import (
     did_you_mean,
 )
 from better_compute.service import tokens
-from better_compute.service.actions import ROOT
+from better_compute.service.actions import ROOT, ROOT_ADMIN
 from better_compute.service.identities import issue
 from better_compute.service.ports import Credential, Identity, Tx
-
-ADMIN = "root-admin"
-"""The identity of root's first token."""
 
 _FILE = re.compile(rb"(%b_[0-9a-f]{64})(?:\npending ([!-~]+ [!-~]+)\n|\s*)" % tokens.ACCESS.encode())
 _LIMIT = 1024
@@ -58,24 +55,23 @@ def first_token(plane: ControlPlane, file: Path) -> bool:
     token is in another file, and when its identity is another tenant's."""
 
     def work(tx: Tx) -> None:
-        _lock_admin(tx)
-        if tx.credentials(ADMIN, 1, None):
-            message = f"{ADMIN} has a token already, and {file} holds none that counts"
-            raise _conflict(message, _another(ADMIN))
+        # Of those who find no token at the same time one makes it. Without an identity to lock, one alone can add it.
+        _check_admin(tx.locked_identity(ROOT_ADMIN))
+        if tx.credentials(ROOT_ADMIN, 1, None):
+            message = f"{ROOT_ADMIN} has a token already, and {file} holds none that counts"
+            raise _conflict(message, _another(ROOT_ADMIN))
 
     def add(tx: Tx) -> None:
-        if tx.identity(ADMIN) is None:
-            tx.add_identity(Identity(id=ADMIN, tenant_id=ROOT, kind="user", created_at=plane.service.clock()))
+        if tx.identity(ROOT_ADMIN) is None:
+            tx.add_identity(Identity(id=ROOT_ADMIN, tenant_id=ROOT, kind="user", created_at=plane.service.clock()))
 
-    plane.store.view(_lock_admin)  # whatever the file holds
-    return _token_in_file(plane, ADMIN, file, work, add)
+    _check_admin(plane.store.view(lambda tx: tx.identity(ROOT_ADMIN)))  # whatever the file holds
+    return _token_in_file(plane, ROOT_ADMIN, file, work, add)
 
 
-def _lock_admin(tx: Tx) -> None:
-    """Of those who find no token at the same time one makes it. Without an identity to lock, one alone can add it."""
-    admin = tx.locked_identity(ADMIN)
+def _check_admin(admin: Identity | None) -> None:
     if admin is not None and admin.tenant_id != ROOT:
-        message = f"{ADMIN} is an identity of {admin.tenant_id}, and root's first token is none of its"
+        message = f"{ROOT_ADMIN} is an identity of {admin.tenant_id}, and root's first token is none of its"
         raise _conflict(message, "`better-compute token IDENTITY` makes a token of an identity of root")
 
 

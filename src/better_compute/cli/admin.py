@@ -32,13 +32,14 @@ database_option = click.option(
 def bootstrap(database: str, world: Path | None, token_file: Path) -> None:
     """Prepare a database and write root's first token. Run again it changes nothing."""
     from better_compute.bootstrap.plane import opened
-    from better_compute.bootstrap.tokens import ADMIN, first_token
+    from better_compute.bootstrap.tokens import first_token
+    from better_compute.service.actions import ROOT_ADMIN
 
     with opened(database, SYSTEM, world) as plane:
         if world is not None:
             plane.add_world(world)
         made = first_token(plane, token_file)
-    _say_made(token_file, ADMIN, made)
+    _say_made(token_file, ROOT_ADMIN, made)
 
 
 @click.command(epilog="Example: better-compute token sa_fleet --database sqlite:///compute.db --token-file fleet.token")

@@ -1,9 +1,15 @@
-"""Which right each operation asks for."""
+"""Which right each operation asks for, and the names that the control plane gives by itself."""
 
 from __future__ import annotations
 
 ROOT = "root"
 """The tenant that owns the platform: its identities alone administer it, and may act as any tenant."""
+
+ROOT_ADMIN = "root-admin"
+"""The identity of root's first token."""
+
+WORLD = "world"
+"""Who lets the machines of a world file in, as their events say; no identity has this name."""
 
 ADMIN = "compute:admin"
 """Kept to identities of root."""

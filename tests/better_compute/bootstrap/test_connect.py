@@ -10,9 +10,10 @@ import pytest
 
 from better_compute.bootstrap import SYSTEM, Embedded, connect
 from better_compute.bootstrap.plane import opened
-from better_compute.bootstrap.tokens import ADMIN, first_token
+from better_compute.bootstrap.tokens import first_token
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.problems import ComputeError
+from better_compute.service.actions import ROOT_ADMIN
 from tests.better_compute.bootstrap.conftest import Connect
 
 Write = Callable[..., Path]
@@ -68,7 +69,7 @@ def test_the_password_of_a_database_is_shown_nowhere(postgres_url: str, tmp_path
     assert "s3cret" not in said
     with opened(database, SYSTEM) as plane:
         first_token(plane, tmp_path / "token")
-    with connect(Embedded(database), tenant_id="root", caller=ADMIN) as connection:
+    with connect(Embedded(database), tenant_id="root", caller=ROOT_ADMIN) as connection:
         assert "(sensitive)" in connection.server
         assert "s3cret" not in connection.server
 

@@ -17,9 +17,10 @@ import pytest
 
 from better_compute.bootstrap import SYSTEM, tokens
 from better_compute.bootstrap.plane import ControlPlane, opened
-from better_compute.bootstrap.tokens import ADMIN, first_token, new_token, token_in_file
+from better_compute.bootstrap.tokens import first_token, new_token, token_in_file
 from better_compute.domain.problems import ComputeError, Problem
 from better_compute.iam import Tokens
+from better_compute.service.actions import ROOT_ADMIN
 from better_compute.service.ports import Credential, Identity, Tx
 from better_compute.storage.store import SqlTx
 
@@ -37,7 +38,7 @@ def who(plane: ControlPlane, token: str) -> tuple[str, str]:
 
 
 def credentials(plane: ControlPlane) -> int:
-    return len(plane.store.view(lambda tx: tx.credentials(ADMIN, 100, None)))
+    return len(plane.store.view(lambda tx: tx.credentials(ROOT_ADMIN, 100, None)))
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_the_first_token_is_roots_and_for_its_owner_alone(plane: ControlPlane, file: Path) -> None:
     assert first_token(plane, file) is True
-    assert who(plane, file.read_text().strip()) == (ADMIN, "root")
+    assert who(plane, file.read_text().strip()) == (ROOT_ADMIN, "root")
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
 
 
@@ -66,7 +67,7 @@ def crash(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def pending(plane: ControlPlane, identity: str = ADMIN, token: str = TOKEN) -> str:
+def pending(plane: ControlPlane, identity: str = ROOT_ADMIN, token: str = TOKEN) -> str:
     return f"{token}\npending {plane.store.view(lambda tx: tx.instance_id())} {identity}\n"
 
 
@@ -88,7 +89,7 @@ def test_after_a_crash_the_token_that_was_written_comes_to_count(
     assert left == pending(plane, token=token)
     assert first_token(plane, file) is True
     assert file.read_text() == f"{token}\n"
-    assert who(plane, token)[0] == ADMIN
+    assert who(plane, token)[0] == ROOT_ADMIN
     assert first_token(plane, file) is False
 
 
@@ -104,7 +105,7 @@ def test_after_a_crash_once_the_token_counts_the_file_is_finished(
     assert rest.startswith("pending ")
     assert first_token(plane, file) is False
     assert file.read_text() == f"{token}\n"
-    assert who(plane, token)[0] == ADMIN
+    assert who(plane, token)[0] == ROOT_ADMIN
     assert credentials(plane) == 1
 
 
@@ -143,7 +144,7 @@ def test_wherever_a_process_dies_the_next_one_finishes_what_it_began(
                 except KeyboardInterrupt:
                     died = True
             first_token(plane, file)
-            assert who(plane, file.read_text().removesuffix("\n")) == (ADMIN, "root")
+            assert who(plane, file.read_text().removesuffix("\n")) == (ROOT_ADMIN, "root")
             assert credentials(plane) == 1
         step += 1
     assert step > 10
@@ -170,7 +171,10 @@ def test_nor_any_identitys(plane: ControlPlane, write: Write, file: Path) -> Non
 def test_nor_one_that_another_database_or_identity_began(plane: ControlPlane, write: Write, file: Path) -> None:
     plane.add_world(write(base=PEOPLE))
     for text, says in (
-        (f"{TOKEN}\npending inst_other {ADMIN}\n", f"an unfinished token of {ADMIN} in the instance inst_other"),
+        (
+            f"{TOKEN}\npending inst_other {ROOT_ADMIN}\n",
+            f"an unfinished token of {ROOT_ADMIN} in the instance inst_other",
+        ),
         (pending(plane, "sa_acme"), "an unfinished token of sa_acme in the instance inst_"),
     ):
         with pytest.raises(ComputeError, match=says) as caught:
@@ -204,7 +208,7 @@ def test_a_file_that_was_removed_before_it_was_finished_is_there_again(
 
     monkeypatch.setattr(tokens, "_finish", late)
     assert first_token(plane, file) is True
-    assert who(plane, file.read_text().removesuffix("\n")) == (ADMIN, "root")
+    assert who(plane, file.read_text().removesuffix("\n")) == (ROOT_ADMIN, "root")
 
 
 def test_a_file_that_another_process_finished_is_not_removed(
@@ -222,7 +226,7 @@ def test_a_file_that_another_process_finished_is_not_removed(
         patched.setattr(type(plane.store), "transact", fail_after_the_other)
         with pytest.raises(ComputeError, match="the disk is full"):
             first_token(plane, file)
-    assert who(plane, file.read_text().strip()) == (ADMIN, "root")
+    assert who(plane, file.read_text().strip()) == (ROOT_ADMIN, "root")
 
 
 def test_a_file_that_holds_another_token_by_the_end_is_told(
@@ -257,7 +261,7 @@ def test_a_file_that_holds_anything_else_is_not_overwritten(plane: ControlPlane,
 def test_an_empty_file_is_what_a_crash_left_and_is_written(plane: ControlPlane, file: Path) -> None:
     file.touch(0o600)
     assert first_token(plane, file) is True
-    assert who(plane, file.read_text().strip()) == (ADMIN, "root")
+    assert who(plane, file.read_text().strip()) == (ROOT_ADMIN, "root")
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
 
 
@@ -289,7 +293,7 @@ def test_who_comes_second_with_another_file_leaves_none(
     with pytest.raises(ComputeError, match="root-admin has a token already"):
         first_token(plane, file)
     assert list(file.parent.glob("*.token")) == [other]
-    assert who(plane, other.read_text().strip()) == (ADMIN, "root")
+    assert who(plane, other.read_text().strip()) == (ROOT_ADMIN, "root")
     assert credentials(plane) == 1
 
 
@@ -319,7 +323,7 @@ def test_a_lock_that_is_had_on_a_file_that_was_removed_meanwhile_is_none(
 
     monkeypatch.setattr(fcntl, "flock", lock_after_the_other)
     assert first_token(plane, file) is True
-    assert who(plane, file.read_text().removesuffix("\n")) == (ADMIN, "root")
+    assert who(plane, file.read_text().removesuffix("\n")) == (ROOT_ADMIN, "root")
 
 
 def test_who_comes_second_with_the_same_file_finds_its_token(
@@ -352,7 +356,7 @@ def test_a_file_whose_token_may_count_by_now_is_kept(
         with pytest.raises(ComputeError, match="the connection was lost"):
             first_token(plane, file)
     assert first_token(plane, file) is False
-    assert who(plane, file.read_text().strip()) == (ADMIN, "root")
+    assert who(plane, file.read_text().strip()) == (ROOT_ADMIN, "root")
 
 
 @pytest.mark.parametrize("step", ["credential_by_hash", "locked_identity", "credentials"])
@@ -371,7 +375,7 @@ def test_wherever_another_process_stores_the_token_of_this_file_it_is_there_as_b
     monkeypatch.setattr(SqlTx, step, read_before_the_other)
     with opened(postgres_url, SYSTEM) as plane, opened(postgres_url, SYSTEM) as second:
         assert first_token(plane, file) is False
-        assert who(plane, file.read_text().removesuffix("\n")) == (ADMIN, "root")
+        assert who(plane, file.read_text().removesuffix("\n")) == (ROOT_ADMIN, "root")
         assert credentials(plane) == 1
 
 
@@ -387,21 +391,21 @@ def test_a_file_whose_token_another_process_may_store_yet_is_kept(
             first_token(plane, file)
     token, _, _ = file.read_text().partition("\n")
     assert first_token(plane, file) is True
-    assert who(plane, token) == (ADMIN, "root")
+    assert who(plane, token) == (ROOT_ADMIN, "root")
 
 
 def test_a_root_admin_of_another_tenant_gets_no_token_of_roots(plane: ControlPlane, write: Write, file: Path) -> None:
-    acmes = Identity(id=ADMIN, tenant_id="acme", kind="user", created_at=0)
+    acmes = Identity(id=ROOT_ADMIN, tenant_id="acme", kind="user", created_at=0)
     plane.add_world(write(base="tenants: [{id: acme}]\n"))
     plane.store.transact(lambda tx: tx.add_identity(acmes))
     with pytest.raises(ComputeError, match="root-admin is an identity of acme") as caught:
         first_token(plane, file)
     assert caught.value.code == "CONFLICT"
     assert not file.exists()
-    assert token_in_file(plane, ADMIN, file) is True
+    assert token_in_file(plane, ROOT_ADMIN, file) is True
     with pytest.raises(ComputeError, match="root-admin is an identity of acme"):
         first_token(plane, file)
-    assert who(plane, file.read_text().strip()) == (ADMIN, "acme")
+    assert who(plane, file.read_text().strip()) == (ROOT_ADMIN, "acme")
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["one file", "a file each"])
@@ -419,14 +423,14 @@ def test_of_processes_that_bootstrap_one_new_database_at_once_each_file_left_cou
     assert [process.returncode for process in racing].count(0) == (4 if same else 1), said
     [left] = {file for file in files if file.exists()}
     with opened(database, SYSTEM, create=False) as plane:
-        assert who(plane, left.read_text().removesuffix("\n")) == (ADMIN, "root")
+        assert who(plane, left.read_text().removesuffix("\n")) == (ROOT_ADMIN, "root")
         assert credentials(plane) == 1
 
 
 def test_of_those_who_bootstrap_at_once_a_world_with_its_own_root_admin_one_makes_the_token(
     database_url: str, write: Write, tmp_path: Path
 ) -> None:
-    world = write(base=f"identities: [{{id: {ADMIN}, tenantId: root, kind: user}}]\n")
+    world = write(base=f"identities: [{{id: {ROOT_ADMIN}, tenantId: root, kind: user}}]\n")
     count, rounds = 4, 10
     start = threading.Barrier(count, timeout=20)
 
@@ -440,7 +444,7 @@ def test_of_those_who_bootstrap_at_once_a_world_with_its_own_root_admin_one_make
             return False
 
     def revoke(tx: Tx) -> None:
-        for credential in tx.credentials(ADMIN, 10, None):
+        for credential in tx.credentials(ROOT_ADMIN, 10, None):
             tx.put_credential(replace(credential, identity_id="sa_past"))
 
     with ExitStack() as stack, ThreadPoolExecutor(count) as threads:
@@ -530,7 +534,7 @@ def test_a_first_token_that_expired_is_not_there_as_before(plane: ControlPlane, 
     first_token(plane, file)
 
     def expire(tx: Tx) -> None:
-        [credential] = tx.credentials(ADMIN, 10, None)
+        [credential] = tx.credentials(ROOT_ADMIN, 10, None)
         tx.put_credential(replace(credential, expires_at=plane.service.clock()))
 
     plane.store.transact(expire)

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from better_compute.bootstrap import yaml
-from better_compute.bootstrap.machines import ACTOR
-from better_compute.bootstrap.tokens import ADMIN
 from better_compute.bootstrap.world_file import read_world
 from better_compute.domain.problems import ComputeError, Problem
+from better_compute.service.actions import ROOT_ADMIN, WORLD
 
 GOOD = """\
 instance: quickstart
@@ -169,7 +168,7 @@ def test_tenants_below_each_other_take_no_longer_than_tenants_beside_each_other(
     assert below < 2 * beside
 
 
-@pytest.mark.parametrize("name", [ADMIN, ACTOR.identity_id])
+@pytest.mark.parametrize("name", [ROOT_ADMIN, WORLD])
 def test_a_name_that_the_control_plane_itself_goes_by_is_not_given_away(world: Path, name: str) -> None:
     [said] = told(world, f"identities:\n- {{id: sa, tenantId: root}}\n- {{id: {name}, tenantId: acme}}\n")
     assert said.startswith(f"3:8 identities[1].id: {name} is ")
@@ -177,9 +176,9 @@ def test_a_name_that_the_control_plane_itself_goes_by_is_not_given_away(world: P
 
 
 def test_roots_administrator_may_be_named_by_root_and_the_worlds_actor_by_nobody(world: Path) -> None:
-    world.write_text(f"identities: [{{id: {ADMIN}, tenantId: root, kind: user}}, {{id: worlds, tenantId: acme}}]")
-    assert [identity.id for identity in read_world(world).content.identities] == [ADMIN, "worlds"]
-    assert told(world, f"identities: [{{id: {ACTOR.identity_id}, tenantId: root}}]")
+    world.write_text(f"identities: [{{id: {ROOT_ADMIN}, tenantId: root, kind: user}}, {{id: worlds, tenantId: acme}}]")
+    assert [identity.id for identity in read_world(world).content.identities] == [ROOT_ADMIN, "worlds"]
+    assert told(world, f"identities: [{{id: {WORLD}, tenantId: root}}]")
 
 
 def test_all_mistakes_are_told_at_once(world: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from better_compute.bootstrap.tokens import ADMIN
+from better_compute.service.actions import ROOT_ADMIN
 from tests.better_compute.cli.conftest import WORLD, Run
 
 
@@ -22,10 +22,10 @@ def test_a_database_is_prepared_with_its_world_and_roots_token(cli: Run, tmp_pat
     assert (again.code, again.err) == (0, f"{token} holds root-admin's token, as before\n")
     secret = token.read_text().strip()
     assert secret not in first.err + again.err
-    assert "sa_fleet" in cli("identities", "list", "--database", database, "--as", ADMIN).out
+    assert "sa_fleet" in cli("identities", "list", "--database", database, "--as", ROOT_ADMIN).out
     world.write_text(WORLD + "providerAccounts: [{id: pa_north, tenantId: root}]\n")
     assert cli("bootstrap", *flags).code == 0
-    assert "pa_north" in cli("providerAccounts", "list", "--database", database, "--as", ADMIN).out
+    assert "pa_north" in cli("providerAccounts", "list", "--database", database, "--as", ROOT_ADMIN).out
 
 
 def test_a_token_is_all_that_is_on_stdout(cli: Run, database: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from better_compute.service.actions import ROOT_ADMIN, WORLD
 from tests.better_compute.plane import Plane
 
 
@@ -96,12 +97,12 @@ def test_an_identity_is_made_once_under_its_id(either: Plane) -> None:
 
 
 def test_a_name_that_the_control_plane_itself_goes_by_is_not_given_away(plane: Plane) -> None:
-    for name, tenant in (("root-admin", "acme"), ("world", "acme"), ("world", "root")):
+    for name, tenant in ((ROOT_ADMIN, "acme"), (WORLD, "acme"), (WORLD, "root")):
         answer = plane.ask("sa_fleet", "identities/create", {"tenantId": tenant, "id": name})
         assert (answer.code, answer.error["field"]) == ("INVALID_INPUT", "id")
         assert answer.error["message"].startswith(f"{name} is ")
         assert plane.ask("sa_acme", "identities/create", {"tenantId": "acme", "id": name}).code == "ACCESS_DENIED"
-    assert plane.ask("sa_fleet", "identities/create", id="root-admin", kind="user").data["tenantId"] == "root"
+    assert plane.ask("sa_fleet", "identities/create", id=ROOT_ADMIN, kind="user").data["tenantId"] == "root"
 
 
 def credential(plane: Plane, identity: str, tenant: str = "acme", **more: Any) -> Any:
