@@ -38,6 +38,9 @@ def offer(state: PoolState, pool: Pool, command: OfferPool, facts: Facts) -> Dec
     after = _offered(held, command, pool.offers_version + 1)
     rows = state.rows(tenant_id)
     changed = set_rows(rows, command.quota, whole=held is None and tenant_id != pool.owner_id)
+    if held is None:
+        # A first offer leaves a row for every named resource, also for a limit of 0: it tells "0" from "no row".
+        changed = {r: QuotaRow(0) for r in command.quota if r not in rows} | changed
     terms = Terms(limits(rows, changed), after.priority, after.include_descendants)
     problems = [
         *check_tenant(tenant_id, facts),
@@ -49,9 +52,6 @@ def offer(state: PoolState, pool: Pool, command: OfferPool, facts: Facts) -> Dec
         return Refused(refusing)
     if held and not changed and held == replace(after, version=held.version):
         return UNCHANGED
-    if held is None:
-        # A first offer leaves a row for every named resource, also for a limit of 0: it tells "0" from "no row".
-        changed = {r: QuotaRow(0) for r in command.quota if r not in rows} | changed
     return Decision(
         Delta(pool=_written(pool, tenant_id), offers={tenant_id: after}, quotas={tenant_id: changed}),
         PoolOffered(

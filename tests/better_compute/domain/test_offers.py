@@ -146,6 +146,16 @@ def test_an_offer_says_before_and_after() -> None:
     assert (event.before, event.after) == (Terms({"gpu": 32}), Terms({"gpu": 16}, 5))
 
 
+def test_the_offers_of_a_tenant_chain_those_with_rows_of_zero_too() -> None:
+    first, second = offer(quota={"gpu": 8, "vcpu": 0}), offer(quota={"gpu": 9})
+    state = after(create(), first)
+    told, then = (allowed(*pair).event for pair in ((pool(), first), (state, second)))
+    assert isinstance(told, PoolOffered)
+    assert isinstance(then, PoolOffered)
+    assert told.after == then.before == Terms({"gpu": 8, "vcpu": 0})
+    assert then.after == Terms({"gpu": 9, "vcpu": 0})
+
+
 def test_each_write_of_offers_raises_the_offers_version_by_one_and_leaves_it_on_the_offer() -> None:
     state = after(create(), offer("acme"), offer("globex"), set_quota("acme", {"gpu": 1}))
     assert state.pool is not None

@@ -18,7 +18,7 @@ def test_parallel_offers_of_one_pool_all_count(either: Plane) -> None:
     pool_id = either.pool()
 
     def offer(n: int) -> Any:
-        return either.offer(pool_id, TENANTS[n % 4], quota={"gpu": n + 1})["version"]
+        return either.offer(pool_id, TENANTS[n % 4], quota={"gpu": n + 1, "vcpu": 0})["version"]
 
     with ThreadPoolExecutor(20) as threads:
         versions = list(threads.map(offer, range(60)))
@@ -85,6 +85,7 @@ def test_an_archive_among_offers_leaves_none(either: Plane) -> None:
 def test_readers_see_whole_changes(either: Plane) -> None:
     """An offer's row, its quota rows and its version come together."""
     pool_id = either.pool()
+    either.offer(pool_id, quota={"gpu": 0, "vcpu": 0})
 
     def write(_: int) -> None:
         for n in range(1, 11):
@@ -102,6 +103,7 @@ def test_readers_see_whole_changes(either: Plane) -> None:
         writes, reads = threads.submit(write, 0), threads.map(read, range(3))
         pairs = [pair for seen in reads for pair in seen]
         writes.result()
+    assert len(pairs) == 30
     assert all(gpu == vcpu for gpu, vcpu in pairs)
 
 
