@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from better_compute.bootstrap import yaml
 from better_compute.domain.atoms import UNLIMITED
+from better_compute.domain.escape import NOT_PRINTED
 from better_compute.domain.ids import KEY, KEY_SAYS
 from better_compute.domain.nodes import Inventory
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source, did_you_mean
@@ -21,8 +22,8 @@ from better_compute.service.identities import ANOTHER_ID, reserved
 from better_compute.service.sites import kinds_of
 
 Id = Annotated[str, StringConstraints(pattern=rf"^(?:{KEY.pattern})$", max_length=128)]
-_PRINTABLE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
-Name = Annotated[str, StringConstraints(max_length=200, pattern=rf"^{_PRINTABLE}*[^\s\x00-\x1f]{_PRINTABLE}*$")]
+_PRINTED = f"[^{NOT_PRINTED}]"
+Name = Annotated[str, StringConstraints(max_length=200, pattern=rf"^{_PRINTED}*[^\s{NOT_PRINTED}]{_PRINTED}*$")]
 Count = Annotated[int, Field(ge=0, le=UNLIMITED)]
 Number = Annotated[int, Field(ge=0, le=2**53 - 1)]
 

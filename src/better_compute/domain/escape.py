@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import re
 
+# Contents of a class in a regular expression, in the spelling that Python and pydantic's Rust both read.
+CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+"""Control characters other than tab and line ends: no text that is kept holds one."""
+NOT_PRINTED = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
+"""Control characters and line ends: no name holds one."""
+
 # Letters and marks that `str.isprintable` lets pass and that show nothing, or a blank that is none: fillers, joiners
 # and selectors.
 _INVISIBLE = re.compile(

@@ -7,11 +7,12 @@ import math
 import re
 from typing import Any, NoReturn
 
+from better_compute.domain.escape import CONTROL
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from better_compute.wire.message import CHANGE_LIMIT
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL = re.compile(f"[{CONTROL}]")
 _CHANGE_DEPTH = 16
 _EXACT = 2**53 - 1
 _SHOWN = 100

@@ -12,11 +12,12 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from better_compute.domain.atoms import AGENTS, ATOMS, CLASSES, UNLIMITED
+from better_compute.domain.escape import NOT_PRINTED
 from better_compute.domain.ids import KEY
 from better_compute.domain.quotas import MOST_ROWS
 
 ID = rf"\A{KEY.pattern}\Z"
-NAME = r"\A(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]{1,200}\Z"
+NAME = rf"\A(?=.*\S)[^{NOT_PRINTED}]{{1,200}}\Z"
 Id = Annotated[str, Meta(pattern=ID)]
 Name = Annotated[str, Meta(pattern=NAME)]
 Number = Annotated[int, Meta(ge=0, le=2**53 - 1)]

@@ -95,6 +95,8 @@ def test_a_bom_windows_line_ends_and_aliases_are_read(world: Path) -> None:
             "1:35 machines[0].gpus.name: a name is printable and not all blank",
         ),
         ('machines: [{pool: k, gpus: {name: "a\\u2028b"}}]', "a name is printable"),
+        ('sites: [{id: s, tenantId: root, kind: shared, region: "a\\x7f"}]', "sites[0].region: a name is printable"),
+        ('providerAccounts: [{id: p, tenantId: root, name: "\\x9b"}]', "providerAccounts[0].name: a name is printable"),
         ("tenants: acme", "1:10 tenants: this should be a valid list; "),
         ("- tenants", "1:1 : this should be a mapping; "),
         ("tenants: [{id: a}, {id: b}, {id: a}]", "1:34 tenants[2].id: a stands twice: first in line 1; "),

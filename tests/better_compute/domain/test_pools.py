@@ -119,7 +119,9 @@ def test_pool_key_again_answers_the_same_pool_and_nothing_happens() -> None:
     assert not allowed(state, again).changed
 
 
-@pytest.mark.parametrize("fields", [{"policy": {"maxPending": 17}}, {"gpu_model": "h100"}, {"owner_quota": {"gpu": -1}}])
+@pytest.mark.parametrize(
+    "fields", [{"policy": {"maxPending": 17}}, {"gpu_model": "h100"}, {"owner_quota": {"gpu": -1}}]
+)
 def test_pool_key_again_is_not_judged_by_what_a_new_pool_may_be(fields: dict[str, Any]) -> None:
     """A stricter release: what it accepts no more has made this pool, and asking again changes nothing."""
     assert refused(PoolState(), create(**fields))[0] == "INVALID_INPUT"

@@ -93,6 +93,10 @@ CHANGES: dict[str, str] = {
     "not ASCII": '{"reason": "é"}',
     "not JSON": "reason=x",
     "a NUL": '{"reason": "a\\u0000"}',
+    "an escape": '{"reason": "\\u001b[31m"}',
+    "an escape of one character": '{"reason": "\\u009b31m"}',
+    "a next line": '{"reason": "a\\u0085b"}',
+    "a delete": '{"reason": "a\\u007f"}',
     "a NUL in a key": '{"a\\u0000": 1}',
     "beyond 2^53": '{"n": 9007199254740993}',
     "a key twice": '{"n": 1, "n": 1}',
@@ -105,6 +109,11 @@ def test_a_change_that_not_every_database_would_keep_is_refused(header: str) -> 
     with pytest.raises(ComputeError, match="X-Better-Compute-Change") as caught:
         parse_change(header)
     assert caught.value.code == "INVALID_INPUT"
+
+
+def test_a_change_may_hold_tabs_and_line_ends() -> None:
+    change = {"reason": "a\tb\r\nc", "naïve": "\xa0\u2028"}
+    assert parse_change(json.dumps(change)) == change
 
 
 def test_a_change_may_have_2048_bytes() -> None:

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
+from pydantic import TypeAdapter, ValidationError
 
+from better_compute.bootstrap.world_file import Name
 from better_compute.domain.problems import ComputeError, Problem
 from better_compute.wire import inputs
 from better_compute.wire.reading import given, read
@@ -111,3 +113,19 @@ def test_a_policy_and_a_quota_are_taken_as_they_are() -> None:
     body = {"tenantId": "root", "siteId": "s", "class": "metal-host", "gpuModel": "H100", "policy": policy}
     assert read(inputs.PoolsCreate, {**body, "ownerQuota": {"gpu": True}}).owner_quota == {"gpu": True}
     assert repr(read(inputs.PoolsCreate, body).policy) == repr(policy)
+
+
+def test_a_name_holds_no_character_that_is_not_printed() -> None:
+    """Nor does one of a world file."""
+    worlds = TypeAdapter(Name)
+    for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029):
+        for name in (chr(code), f"a{chr(code)}", f"{chr(code)}a", f"a{chr(code)}b"):
+            assert problem(inputs.ProviderAccountsCreate, {"tenantId": "root", "name": name}).path == "name"
+            with pytest.raises(ValidationError):
+                worlds.validate_python(name)
+
+
+@pytest.mark.parametrize("name", ["a", " a ", "Zażółć №1", "x" * 200, "\xa0x", "~"])
+def test_any_other_may_stand_in_a_name(name: str) -> None:
+    body = {"tenantId": "root", "name": name}
+    assert TypeAdapter(Name).validate_python(name) == read(inputs.ProviderAccountsCreate, body).name == name

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from better_compute.domain.escape import CONTROL
 from better_compute.domain.policy.paths import below, element
 from better_compute.domain.problems import INVALID_INPUT, Problem
 
@@ -16,7 +17,7 @@ INTEGER = 2**53 - 1
 # A value takes two bytes at least, so more values than this are more bytes than LARGEST.
 _MOST_VALUES = LARGEST // 2
 _ENOUGH = 100  # problems; the rest tell nothing new
-_BAD_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_BAD_TEXT = re.compile(rf"[{CONTROL}\ud800-\udfff]")
 _BAD_COMPACT = re.compile("\\\\[ubf]|[\x7f-\x9f\ud800-\udfff]")  # what bad text may look like in compact JSON
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
