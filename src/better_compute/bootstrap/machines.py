@@ -57,8 +57,8 @@ class Machines:
     def group(self, count: int) -> MachineGroup:
         """So many of them, as they are noted; the same in every process."""
         data = json.dumps(asdict(self), sort_keys=True)
-        kind = hashlib.sha256(data.encode()).hexdigest()
-        return MachineGroup(kind=kind, pool_key=self.pool, data=data, count=count)
+        digest = hashlib.sha256(data.encode()).hexdigest()
+        return MachineGroup(digest=digest, pool_key=self.pool, data=data, count=count)
 
     def fit(self, pool: Pool) -> bool:
         """Whether they are meant for the pool, and it takes any."""
@@ -80,7 +80,7 @@ class Machines:
     def each(self, group: MachineGroup, pool: Pool) -> Iterator[Machine]:
         machine = self.one()
         for number in range(group.count):
-            yield replace(machine, id=derive("node", pool.owner_id, pool.id, f"{group.kind}:{number}"))
+            yield replace(machine, id=derive("node", pool.owner_id, pool.id, f"{group.digest}:{number}"))
 
 
 def declare(tx: Tx, entries: Iterable[MachineEntry]) -> int:
@@ -98,16 +98,16 @@ def declare(tx: Tx, entries: Iterable[MachineEntry]) -> int:
             inventory=asdict(entry.inventory()),
         ).group(entry.count)
         # Entries that are alike in all but their count are one group, in whatever order they stand.
-        before = stated[group.kind].count if group.kind in stated else 0
-        stated[group.kind] = replace(group, count=group.count + before)
-    return sum(_declare(tx, page) for page in _pages([stated[kind] for kind in sorted(stated)]))
+        before = stated[group.digest].count if group.digest in stated else 0
+        stated[group.digest] = replace(group, count=group.count + before)
+    return sum(_declare(tx, page) for page in _pages([stated[digest] for digest in sorted(stated)]))
 
 
 def _declare(tx: Tx, stated: Sequence[MachineGroup]) -> int:
-    noted = tx.machine_groups([group.kind for group in stated])
+    noted = tx.machine_groups([group.digest for group in stated])
     # Where two processes add the same group, the second finds that it exists, and begins again.
-    added = [group for group in stated if group.kind not in noted]
-    raised = [group for group in stated if group.kind in noted and noted[group.kind].count < group.count]
+    added = [group for group in stated if group.digest not in noted]
+    raised = [group for group in stated if group.digest in noted and noted[group.digest].count < group.count]
     tx.add_machine_groups(added)
     tx.put_machine_groups(raised)
     return len(added) + len(raised)
@@ -117,7 +117,7 @@ def join_created(service: Service, pool: Pool) -> None:
     """Let in the machines that waited for a pool that was just made."""
     key = pool.idempotency_key
     if key is not None:
-        _join_found(service, service.store.view(lambda tx: _found(tx, tx.waiting_machines(key))))
+        _join_found(service, service.store.view(lambda tx: _found(tx, tx.machines_for([key]))))
 
 
 def arriving(tx: Tx, keys: Collection[str]) -> Arriving:
@@ -142,7 +142,7 @@ def join_all(service: Service) -> None:
 
     Where the keys of several pools fit a group it waits for a file that tells them apart.
     """
-    _join_found(service, service.store.view(lambda tx: _found(tx, tx.waiting_machines(None))))
+    _join_found(service, service.store.view(lambda tx: _found(tx, tx.waiting_machines())))
 
 
 def _join_found(service: Service, joins: Joins) -> None:
@@ -180,7 +180,7 @@ def _found(tx: Tx, waiting: Iterable[MachineGroup]) -> Joins:
     for group in groups:
         pool = Machines.of(group).choose(pools.get(group.pool_key, ()))
         if pool is not None:
-            joins.setdefault(pool.id, []).append(group.kind)
+            joins.setdefault(pool.id, []).append(group.digest)
     return joins
 
 

@@ -77,7 +77,7 @@ class JoinToken:
 class MachineGroup:
     """Equal machines that a world file declared, as they are noted: see `bootstrap`."""
 
-    kind: str
+    digest: str
     """What tells them from others: the SHA-256 of `data`, in hex digits."""
     pool_key: str
     """The idempotency key of the pool that they are for."""
@@ -236,14 +236,14 @@ class Tx(Protocol):
         """For a new database alone: clients tell instances apart by it."""
 
     # the machines of a world
-    def waiting_machines(self, pool_key: str | None) -> list[MachineGroup]:
-        """The groups that wait while there are pools with their key: with this key, or (None) with any."""
+    def waiting_machines(self) -> list[MachineGroup]:
+        """The groups that wait while there are pools with their key."""
 
     def machines_for(self, pool_keys: Collection[str]) -> list[MachineGroup]:
         """The groups that wait for pools with these keys, also where there are none yet."""
 
-    def machine_groups(self, kinds: Collection[str]) -> dict[str, MachineGroup]:
-        """Groups by their kind. In a write transaction they are locked, always in the same order."""
+    def machine_groups(self, digests: Collection[str]) -> dict[str, MachineGroup]:
+        """Groups by their digest. In a write transaction they are locked, always in the same order."""
 
     def add_machine_groups(self, groups: Sequence[MachineGroup]) -> None: ...
     def put_machine_groups(self, groups: Sequence[MachineGroup]) -> None: ...

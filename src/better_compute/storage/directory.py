@@ -1,17 +1,16 @@
-"""Tenants, identities, credentials, sites, provider accounts, join tokens and the machines of a world: rows that are
-dataclasses as they are."""
+"""Tenants, identities, credentials, sites, provider accounts and join tokens: rows that are dataclasses as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import BindParameter, bindparam, exists, select
+from sqlalchemy import BindParameter, bindparam, select
 
 from better_compute.domain.facts import Site, TenantStatus
-from better_compute.service.ports import Account, Credential, Identity, JoinToken, MachineGroup, Tenant
+from better_compute.service.ports import Account, Credential, Identity, JoinToken, Tenant
 from better_compute.storage import tables as t
-from better_compute.storage.rows import Kept, Rows, upsert
+from better_compute.storage.rows import Kept, Rows
 
 _TENANTS = Kept(t.tenants, Tenant)
 _IDENTITIES = Kept(t.identities, Identity)
@@ -19,7 +18,6 @@ _CREDENTIALS = Kept(t.credentials, Credential)
 _SITES = Kept(t.sites, Site)
 _ACCOUNTS = Kept(t.provider_accounts, Account)
 _JOIN_TOKENS = Kept(t.join_tokens, JoinToken)
-_MACHINES = Kept(t.world_machines, MachineGroup)
 
 _IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 _STATUSES = select(t.tenants.c.id, t.tenants.c.status).where(t.tenants.c.id.in_(_IDS))
@@ -27,10 +25,6 @@ _SITES_BY_ID = _SITES.columns.where(t.sites.c.id.in_(_IDS))
 _ACCOUNT_OWNERS = select(t.provider_accounts.c.id, t.provider_accounts.c.tenant_id).where(
     t.provider_accounts.c.id.in_(_IDS)
 )
-_KEY_HAS_POOL = exists().where(t.pools.c.idempotency_key == t.world_machines.c.pool_key)
-_WAITING = _MACHINES.columns.where(t.world_machines.c.joined.is_(None), _KEY_HAS_POOL)
-_WAITING_FOR = _WAITING.where(t.world_machines.c.pool_key == bindparam("pool_key"))
-_MACHINES_BY_KIND = _MACHINES.columns.where(t.world_machines.c.kind.in_(_IDS)).order_by(t.world_machines.c.kind)
 
 
 class DirectoryTx(Rows):
@@ -104,17 +98,3 @@ class DirectoryTx(Rows):
 
     def put_join_token(self, token: JoinToken) -> None:
         self._put(_JOIN_TOKENS, token)
-
-    def waiting_machines(self, pool_key: str | None) -> list[MachineGroup]:
-        rows = self._all(_WAITING) if pool_key is None else self._all(_WAITING_FOR, pool_key=pool_key)
-        return [_MACHINES.of(row) for row in rows]
-
-    def machine_groups(self, kinds: Collection[str]) -> dict[str, MachineGroup]:
-        rows = self._all(self._lock(_MACHINES_BY_KIND), ids=list(kinds))
-        return {row.kind: _MACHINES.of(row) for row in rows}
-
-    def add_machine_groups(self, groups: Sequence[MachineGroup]) -> None:
-        self._write_many(t.world_machines.insert(), [_MACHINES.values(group) for group in groups])
-
-    def put_machine_groups(self, groups: Sequence[MachineGroup]) -> None:
-        self._write_many(upsert(t.world_machines, self._dialect), [_MACHINES.values(group) for group in groups])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import asdict, replace
 
 from sqlalchemy import bindparam, exists, or_
 
 from better_compute.domain.nodes import Inventory, Node
 from better_compute.domain.state import PoolState
-from better_compute.service.ports import EventRecord, MachineGroup
+from better_compute.service.ports import EventRecord
 from better_compute.storage import tables as t
 from better_compute.storage.events import EventTx
 from better_compute.storage.rows import Kept, from_json, to_json
@@ -19,10 +18,6 @@ _OF_POOL_OWNER = exists().where(
     t.authz.c.pool_id == t.nodes.c.pool_id, t.authz.c.tenant_id == bindparam("tenant_id"), t.authz.c.owned
 )
 _SHOWN = _NODES.by["id"].where(or_(t.nodes.c.owner_tenant_id == bindparam("tenant_id"), _OF_POOL_OWNER))
-_GROUPS = Kept(t.world_machines, MachineGroup)
-_WAITING_FOR = _GROUPS.columns.where(
-    t.world_machines.c.joined.is_(None), t.world_machines.c.pool_key.in_(bindparam("pool_keys", expanding=True))
-)
 _UPDATE = (
     t.pools.update()
     .where(t.pools.c.id == bindparam("pool_id"))
@@ -51,9 +46,6 @@ class NodeTx(EventTx):
         page = _NODES.page("pool_id")
         rows = self._fitting(page, lambda row: len(row.inventory), limit, value=pool_id, after=after or "")
         return [_node(_NODES.of(row)) for row in rows]
-
-    def machines_for(self, pool_keys: Collection[str]) -> list[MachineGroup]:
-        return [_GROUPS.of(row) for row in self._all(_WAITING_FOR, pool_keys=list(pool_keys))]
 
 
 def _node(row: Node) -> Node:

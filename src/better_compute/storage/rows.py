@@ -36,7 +36,7 @@ def from_json(text: str) -> Any:
 
 
 class Kept(Generic[T]):
-    """A dataclass and the table that keeps it: a column for each of its fields, and perhaps others."""
+    """A dataclass and the table that keeps it: a column for each of its fields, by its key, and perhaps others."""
 
     def __init__(self, table: Table, kind: type[T]) -> None:
         self.table, self.kind = table, kind
@@ -55,7 +55,7 @@ class Kept(Generic[T]):
         return {name: getattr(thing, name) for name in self.names}
 
     def of(self, row: AnyRow) -> T:
-        return self.kind(**row._mapping)
+        return self.kind(**dict(zip(self.names, row, strict=True)))
 
 
 class Rows:

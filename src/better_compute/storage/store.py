@@ -15,6 +15,7 @@ from better_compute.storage import tables as t
 from better_compute.storage.database import Database, Sleep
 from better_compute.storage.directory import DirectoryTx
 from better_compute.storage.engines import STATEMENT_SECONDS
+from better_compute.storage.machines import WorldTx
 from better_compute.storage.nodes import NodeTx
 from better_compute.storage.parts import PartTx
 from better_compute.storage.pools import PoolTx
@@ -27,7 +28,7 @@ WAIT_SECONDS = 5.0
 _INSTANCE = select(t.meta.c.value).where(t.meta.c.name == "instance_id")
 
 
-class SqlTx(PoolTx, PartTx, NodeTx, DirectoryTx):
+class SqlTx(PoolTx, PartTx, NodeTx, WorldTx, DirectoryTx):
     """A transaction: see `Tx`."""
 
     def instance_id(self) -> str:

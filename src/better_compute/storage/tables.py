@@ -233,7 +233,7 @@ event_heads = Table(
 world_machines = Table(
     "world_machines",
     metadata,
-    _name("kind", primary=True),
+    Column("kind", Key, key="digest", primary_key=True),
     _name("pool_key"),
     _text("data"),
     _number("count"),

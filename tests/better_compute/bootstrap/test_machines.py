@@ -51,7 +51,7 @@ def test_they_join_as_soon_as_their_pool_is_there(write: Write, embedded: Connec
 def test_machines_that_joined_wait_no_more(write: Write, embedded: Connect, tmp_path: Path) -> None:
     pool_id = create(embedded(write(f"machines: [{H100}]")).client)
     with opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
-        assert plane.store.view(lambda tx: tx.waiting_machines(None)) == []
+        assert plane.store.view(lambda tx: tx.waiting_machines()) == []
     assert embedded().client.nodes.list(pool_id)
 
 

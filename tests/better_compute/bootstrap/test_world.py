@@ -59,7 +59,7 @@ def test_the_same_file_twice_changes_nothing(write: Write, database_url: str) ->
     [entry] = read_world(world).content.machines
     inventory = asdict(entry.inventory())
     machines = Machines(pool="k", tenant_id=None, caller=None, owner_tenant_id=None, inventory=inventory)
-    kind = machines.group(2).kind
+    digest = machines.group(2).digest
 
     def state() -> dict[str, Any]:
         with opened(database_url, SYSTEM, world) as plane:
@@ -67,7 +67,7 @@ def test_the_same_file_twice_changes_nothing(write: Write, database_url: str) ->
                 lambda tx: {
                     "tenants": tx.tenants(100, None),
                     "identities": tx.identities(None, 100, None),
-                    "machines": tx.machine_groups([kind]),
+                    "machines": tx.machine_groups([digest]),
                 }
             )
 

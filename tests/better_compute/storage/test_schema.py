@@ -195,7 +195,7 @@ def test_an_older_database_with_no_machines_is_brought_to_todays_schema(
     made_by_0001(database_url, note)
     with opened(database_url) as store:
         carry_out(store, create())
-        assert store.view(lambda tx: tx.waiting_machines(None)) == []
+        assert store.view(lambda tx: tx.waiting_machines()) == []
 
 
 def test_five_processes_bring_an_older_database_to_todays_schema_at_once(
@@ -207,7 +207,7 @@ def test_five_processes_bring_an_older_database_to_todays_schema_at_once(
     machines = Machines(**{name: it for name, it in old.items() if name not in ("count", "joined")})
     group = replace(machines.group(3), joined="pool_1")
     with opened(database_url) as store:
-        assert store.view(lambda tx: tx.machine_groups([group.kind])) == {group.kind: group}
+        assert store.view(lambda tx: tx.machine_groups([group.digest])) == {group.digest: group}
         assert store._database.read(lambda c: c.scalars(text("SELECT name FROM meta")).all()) == ["instance_id"]
 
 

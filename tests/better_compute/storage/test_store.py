@@ -17,24 +17,28 @@ Transact = Callable[[Callable[[Tx], None]], None]
 WAIT = 0.2
 PATIENCE = 20
 
-GROUP = MachineGroup(kind="k", pool_key="fra1", data="{}", count=1)
+GROUP = MachineGroup(digest="k", pool_key="fra1", data="{}", count=1)
 
 
 def test_groups_wait_while_their_pool_is_there_and_they_are_not_in_it(database_url: str) -> None:
     with opened(database_url) as store:
         populate(store)
-        other, gone = replace(GROUP, kind="o", pool_key="other"), replace(GROUP, kind="g", joined="pool_0")
+        other, gone = replace(GROUP, digest="o", pool_key="other"), replace(GROUP, digest="g", joined="pool_0")
         store.transact(lambda tx: tx.add_machine_groups([GROUP, other, gone]))
 
-        def waiting(key: str | None) -> list[MachineGroup]:
-            return store.view(lambda tx: tx.waiting_machines(key))
+        def waiting() -> list[MachineGroup]:
+            return store.view(lambda tx: tx.waiting_machines())
 
-        assert waiting(None) == waiting("fra1") == []
+        def waiting_for(*keys: str) -> list[MachineGroup]:
+            return store.view(lambda tx: tx.machines_for(keys))
+
+        assert waiting() == []
+        assert waiting_for("fra1") == [GROUP]
         carry_out(store, create(idempotency_key="fra1"))
-        assert waiting(None) == waiting("fra1") == [GROUP]
-        assert waiting("other") == []
+        assert waiting() == [GROUP]
+        assert waiting_for("other") == [other]
         store.transact(lambda tx: tx.put_machine_groups([replace(GROUP, joined="pool_1")]))
-        assert waiting(None) == waiting("fra1") == []
+        assert waiting() == waiting_for("fra1") == []
         assert store.view(lambda tx: tx.machine_groups(["k", "o", "none"])) == {
             "k": replace(GROUP, joined="pool_1"),
             "o": other,
