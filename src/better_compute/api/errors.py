@@ -10,6 +10,7 @@ from better_compute.domain.problems import ComputeError, Problem
 STATUS: dict[str, int] = {
     problems.INVALID_INPUT: 400,
     problems.UNAUTHENTICATED: 401,
+    problems.SPEND_LIMIT_REACHED: 402,
     problems.ACCESS_DENIED: 403,
     problems.TENANT_INACTIVE: 403,
     problems.NOT_FOUND: 404,
@@ -31,7 +32,8 @@ _WAIT_MS = 1000
 
 
 def envelope(error: ComputeError) -> tuple[int, dict[str, str], dict[str, Any]]:
-    """Status, headers of its own, and body. The first problem decides; its hint ends the message."""
+    """Status, headers of its own, and body. The first problem decides; its hint ends the message. Raises KeyError for a
+    code that refuses nothing."""
     problem = error.problems[0]
     body: dict[str, Any] = {"code": problem.code, "message": _message(problem)}
     if problem.path:

@@ -72,9 +72,15 @@ class _Api:
 
     def handle(self, request: Request) -> Response:
         """Answers every request; never raises."""
-        given = request.headers.get("x-request-id", "")
-        request_id = given if _REQUEST_ID.fullmatch(given) else self.service.entropy(16).hex()
-        status, extra, body = self._answer(request, request_id)
+        request_id = "-"
+        try:
+            given = request.headers.get("x-request-id", "")
+            request_id = given if _REQUEST_ID.fullmatch(given) else self.service.entropy(16).hex()
+            status, extra, body = self._answer(request, request_id)
+        except Exception:
+            log.exception("request %r to %r failed", request_id, request.path[:200])
+            status, extra, error = envelope(internal())
+            body = msgspec.json.encode(error)
         headers = {
             "content-type": "application/json",
             "cache-control": "no-store",
@@ -84,6 +90,7 @@ class _Api:
         return Response(status, headers | extra, body)
 
     def _answer(self, request: Request, request_id: str) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers of its own, and body. Raises whatever is a fault of our own."""
         try:
             return 200, {}, msgspec.json.encode(self._result(request))
         except _WrongMethodError as error:
@@ -93,9 +100,6 @@ class _Api:
             status, headers, body = envelope(error)
             if status >= 500:
                 self.tell(_line(request, request_id, error))
-        except Exception:
-            log.exception("request %r to %r failed", request_id, request.path[:200])
-            status, headers, body = envelope(internal())
         return status, headers, msgspec.json.encode(body)
 
     def _result(self, request: Request) -> Any:

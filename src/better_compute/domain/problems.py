@@ -11,6 +11,7 @@ Severity = Literal["error", "warning", "unchecked"]
 # The codes a client branches on. The HTTP status of each stands in `api`.
 INVALID_INPUT = "INVALID_INPUT"
 UNAUTHENTICATED = "UNAUTHENTICATED"
+SPEND_LIMIT_REACHED = "SPEND_LIMIT_REACHED"
 ACCESS_DENIED = "ACCESS_DENIED"
 TENANT_INACTIVE = "TENANT_INACTIVE"
 NOT_FOUND = "NOT_FOUND"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -70,6 +71,40 @@ def test_a_fault_of_our_own_is_told_to_the_log_alone(plane: Plane, caplog: pytes
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
 
+@pytest.mark.parametrize("code", ["UNCHECKED", "BLOCKED", "NEW_CODE"])
+def test_a_code_without_a_status_is_a_fault_of_our_own(
+    plane: Plane, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = ask(failing(plane, ComputeError(Problem(code, "", "the secret is 42"))), x_request_id="r-1")
+    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (500, "INTERNAL_ERROR")
+    assert b"42" not in answer.body
+    assert answer.headers["x-request-id"] == "r-1"
+    assert "the secret is 42" in caplog.text
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+
+
+@pytest.mark.parametrize("code", ["UNAVAILABLE", "INTERNAL_ERROR"])
+def test_an_operator_who_cannot_be_told_is_no_callers_fault(
+    plane: Plane, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def tell(_line: str) -> None:
+        raise BrokenPipeError
+
+    answer = ask(failing(plane, ComputeError(Problem(code, "storage", "busy")), tell))
+    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (500, "INTERNAL_ERROR")
+    assert "BrokenPipeError" in caplog.text
+
+
+def test_an_answer_without_entropy_is_an_answer(plane: Plane, caplog: pytest.LogCaptureFixture) -> None:
+    def nothing(_size: int) -> bytes:
+        raise OSError("no entropy")
+
+    plane.service = replace(plane.service, entropy=nothing)
+    answer = ask(failing(plane, AssertionError("nobody is asked")), x_request_id="")
+    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (500, "INTERNAL_ERROR")
+    assert "no entropy" in caplog.text
+
+
 def test_the_log_repeats_no_token(plane: Plane, caplog: pytest.LogCaptureFixture) -> None:
     ask(failing(plane, RuntimeError()), x_request_id="")
     assert "bc_sa_fleet" not in caplog.text
@@ -120,12 +155,14 @@ def test_other_errors_do_not_say_when() -> None:
     assert body == {"error": {"code": "CONFLICT", "message": "no; say other", "field": "siteId", "rule": "pool.key"}}
 
 
-def test_every_code_has_its_status() -> None:
+def test_every_code_that_refuses_has_its_status() -> None:
+    """Those of the contract, also where nothing answers with one yet."""
     codes = {value for name, value in vars(problems).items() if name.isupper() and name == value}
     assert set(STATUS) == codes - {"UNCHECKED", "BLOCKED"}, "no server answers with those"
     assert STATUS == {
         "INVALID_INPUT": 400,
         "UNAUTHENTICATED": 401,
+        "SPEND_LIMIT_REACHED": 402,
         "ACCESS_DENIED": 403,
         "TENANT_INACTIVE": 403,
         "NOT_FOUND": 404,
