@@ -41,7 +41,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A machine of a pool. A quarantined one counts for nothing until its inventory is understood."""
+    """A machine of a pool. A quarantined one adds no capacity until its inventory is understood."""
 
     id: str
     pool_id: str

@@ -147,7 +147,7 @@ class InventoryView(View):
 
 
 class NodeView(View, kw_only=True):
-    """A machine of a pool. `quarantined` is the GPU name that was not understood; such a machine counts for nothing."""
+    """A machine of a pool. `quarantined` is the GPU name that was not understood; such a machine adds no capacity."""
 
     id: str
     pool_id: str
