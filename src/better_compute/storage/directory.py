@@ -59,7 +59,8 @@ class DirectoryTx(Rows):
         return self._get(_CREDENTIALS, "token_hash", token_hash)
 
     def credential(self, credential_id: str) -> Credential | None:
-        return self._get(_CREDENTIALS, "id", credential_id)
+        row = self._first(self._lock(_CREDENTIALS.by["id"]), value=credential_id)
+        return None if row is None else _CREDENTIALS.of(row)
 
     def credentials(self, identity_id: str | None, limit: int, after: str | None) -> list[Credential]:
         return self._page(_CREDENTIALS, limit, after, None if identity_id is None else "identity_id", identity_id)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
+from better_compute.service import identities
+from better_compute.service.ports import Caller
+from better_compute.wire.inputs import CredentialsRevoke
 from tests.better_compute.plane import Plane, open_plane
 
 TENANTS = ("acme", "acme-eu", "globex", "umbrella")
@@ -80,6 +86,24 @@ def test_an_archive_among_offers_leaves_none(either: Plane) -> None:
     archived = [e for e in either.events() if e["type"] == "pool.archived"]
     assert len(archived) == 1
     assert archived[0]["sequence"] == len(either.events())
+
+
+def test_of_parallel_revocations_the_first_counts(either: Plane) -> None:
+    """Each reads the clock when it has seen that the token counts, and there waits for the other a while."""
+    both, times = Barrier(2), count(1)
+
+    def clock() -> int:
+        with suppress(BrokenBarrierError):
+            both.wait(0.5)
+        return next(times)
+
+    service, root = replace(either.service, clock=clock), Caller(identity_id="sa_fleet", tenant_id="root")
+    body = CredentialsRevoke(tenant_id="acme", credential_id="cred_sa_acme")
+    with ThreadPoolExecutor(2) as threads:
+        told = list(threads.map(lambda _: identities.revoke(service, root, body).revoked_at, range(2)))
+    stored = either.store.view(lambda tx: tx.credential("cred_sa_acme"))
+    assert stored is not None
+    assert told == [1, 1] == [stored.revoked_at] * 2
 
 
 def test_readers_see_whole_changes(either: Plane) -> None:
