@@ -20,13 +20,13 @@ def kinds_of(tenant_id: str) -> tuple[str, ...]:
 def create(service: Service, caller: Caller, body: SitesCreate) -> SiteView:
     """A new site of the acting tenant: shared or dedicated for root, custom for others."""
     service.allow(caller, "sites/create", body.tenant_id)
+    kinds = kinds_of(body.tenant_id)
+    if body.kind not in kinds:
+        message = f"a site of {body.tenant_id} is {' or '.join(kinds)}"
+        raise ComputeError(Problem(INVALID_INPUT, "site.kind", message, "kind"))
     site = Site(service.new_id("site"), body.tenant_id, body.kind, body.region, body.name)
 
     def work(tx: Tx) -> None:
-        kinds = kinds_of(body.tenant_id)
-        if body.kind not in kinds:
-            message = f"a site of {body.tenant_id} is {' or '.join(kinds)}"
-            raise ComputeError(Problem(INVALID_INPUT, "site.kind", message, "kind"))
         tx.add_site(site)
 
     service.store.transact(work)

@@ -16,8 +16,10 @@ from better_compute.wire.inputs import ID
 
 T = TypeVar("T", bound=Struct)
 
-_PLACE = re.compile(r"(.*) - at (?:`key` in )?`\$\.?(.*)`", re.DOTALL)
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+# Where it happened stands last, and holds nothing of what was given; before it a name or a value may read like a place.
+_AT = r" - at (?:`key` in )?`\$\.?([^`]*)`"
+_PLACE = re.compile(rf"(.*){_AT}", re.DOTALL)
+_UNKNOWN = re.compile(rf"Object contains unknown field `(.*?)`(?:{_AT})?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 _PATTERN = re.compile(r"Expected `str` matching regex '(.*)'", re.DOTALL)
 _SHOWN = 100
@@ -42,12 +44,12 @@ def given(body: Struct) -> dict[str, Any]:
 
 
 def _explain(kind: type[Struct], text: str) -> NoReturn:
+    if found := _UNKNOWN.fullmatch(text):
+        name = found[1][:_SHOWN]
+        refuse("there is no such field", _join(found[2] or "", name), did_you_mean(name, _fields(kind)))
     place = ""
     if found := _PLACE.fullmatch(text):
         text, place = found.groups()
-    if found := _UNKNOWN.fullmatch(text):
-        name = found[1][:_SHOWN]
-        refuse("there is no such field", _join(place, name), did_you_mean(name, _fields(kind)))
     if found := _MISSING.fullmatch(text):
         refuse("this field is missing", _join(place, found[1]))
     if found := _PATTERN.fullmatch(text):

@@ -11,6 +11,8 @@ from pathlib import Path
 from threading import Barrier, BrokenBarrierError
 from typing import Any
 
+import pytest
+
 from better_compute.service import identities
 from better_compute.service.ports import Caller
 from better_compute.wire.inputs import CredentialsRevoke
@@ -145,4 +147,17 @@ def test_a_wait_that_runs_out_is_told_and_has_written_nothing(tmp_path: Path) ->
     assert int(busy.raw.headers["retry-after"]) >= 1
     assert busy.error["retryAfterMs"] > 0
     assert plane.offer(pool_id)["version"] == 2
+    plane.store.close()
+
+
+@pytest.mark.parametrize(
+    ("operation", "body"),
+    [("sites/create", {"name": "x", "kind": "custom", "region": "eu"}), ("identities/create", {"id": "world"})],
+)
+def test_what_is_wrong_by_itself_is_told_without_waiting(tmp_path: Path, operation: str, body: dict[str, Any]) -> None:
+    path = tmp_path / "plane.sqlite"
+    plane = open_plane(f"sqlite:///{path}", wait_seconds=0.05)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert plane.ask("sa_fleet", operation, body).code == "INVALID_INPUT"
     plane.store.close()

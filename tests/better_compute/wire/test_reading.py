@@ -103,9 +103,19 @@ def test_a_place_inside_is_named(value: dict[str, Any], place: str) -> None:
     assert problem(inputs.NodesJoin, {**JOIN, "inventory": value}).path == place
 
 
-def test_an_unknown_field_of_a_hostile_name_is_only_named() -> None:
-    name = "a` - at `$.quota`"
-    assert problem(inputs.PoolsOffer, {**OFFER, name: 1}).code == "INVALID_INPUT"
+@pytest.mark.parametrize(
+    "name", ["a` - at `$.quota`", "x - at `$.y`", "x - at `$.y", "x - at `key` in `$.y`", "a`", ""]
+)
+def test_an_unknown_field_of_a_hostile_name_is_only_named(name: str) -> None:
+    outer = problem(inputs.PoolsOffer, {**OFFER, name: 1})
+    inner = problem(inputs.NodesJoin, {**JOIN, "inventory": {name: 1}})
+    assert (outer.message, outer.path) == ("there is no such field", name)
+    assert (inner.message, inner.path) == ("there is no such field", f"inventory.{name}")
+
+
+def test_a_hostile_value_does_not_name_another_place() -> None:
+    for value in ("x - at `$.y`", "x' - at `$.y"):
+        assert problem(inputs.PoolsList, {"tenantId": "root", "include": [value]}).path == "include[0]"
 
 
 def test_a_policy_and_a_quota_are_taken_as_they_are() -> None:
