@@ -19,7 +19,7 @@ FIELDS = {
     "identityId": "The identity whose tokens are meant.",
     "ids": "Only pools with these ids.",
     "include": "What to show beside the pool, to its owner.",
-    "includeDescendants": "Stored and shown only: tenants below that one see nothing. Left out: as it was, no at first.",
+    "includeDescendants": "Stored and shown only: tenants below it see nothing. Left out: as it was, no at first.",
     "inventory": "What the machine holds.",
     "joinToken": "The file that holds the join token.",
     "kind": "What kind it is.",
