@@ -8,15 +8,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from better_compute.domain import nodes
-from better_compute.domain.commands import (
-    ArchivePool,
-    Command,
-    CreatePool,
-    OfferPool,
-    SetQuota,
-    UnofferPool,
-    UpdatePool,
-)
+from better_compute.domain.commands import Command, CreatePool
 from better_compute.domain.decide import decide
 from better_compute.domain.facts import Facts
 from better_compute.domain.ids import derive
@@ -28,19 +20,22 @@ from better_compute.service.core import Arriving, Service, denied, known
 from better_compute.service.facts import load_facts
 from better_compute.service.ports import Caller, PoolQuery, Tx
 from better_compute.wire import inputs, show
-from better_compute.wire.commands import build
+from better_compute.wire.commands import OPERATIONS, build
 from better_compute.wire.inputs import Asked, PreflightCheck
 from better_compute.wire.reading import given, read
 from better_compute.wire.views import VerdictsView, VerdictView
 
-ASKABLE: dict[str, tuple[type[Struct], type[Command]]] = {
-    "pools/create": (inputs.PoolsCreate, CreatePool),
-    "pools/update": (inputs.PoolsUpdate, UpdatePool),
-    "pools/offer": (inputs.PoolsOffer, OfferPool),
-    "pools/unoffer": (inputs.PoolsUnoffer, UnofferPool),
-    "pools/archive": (inputs.PoolsArchive, ArchivePool),
-    "quotas/set": (inputs.QuotasSet, SetQuota),
+INPUTS: dict[str, type[Struct]] = {
+    "pools/create": inputs.PoolsCreate,
+    "pools/update": inputs.PoolsUpdate,
+    "pools/offer": inputs.PoolsOffer,
+    "pools/unoffer": inputs.PoolsUnoffer,
+    "pools/archive": inputs.PoolsArchive,
+    "quotas/set": inputs.QuotasSet,
 }
+"""What each operation that carries a command is asked with."""
+
+_COMMANDS = {operation: kind for kind, operation in OPERATIONS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +72,11 @@ def _rights(service: Service, tx: Tx, caller: Caller, identity_id: str, tenant_i
 
 def _command(service: Service, op: Asked, tenant_id: str, caller_id: str, rights: frozenset[str]) -> Command | _Refusal:
     """The command that an operation stands for, or what is wrong with it before any rule is asked."""
-    if op.operation not in ASKABLE:
-        message = f"preflight judges {', '.join(ASKABLE)}"
-        return _Refusal((Problem(INVALID_INPUT, "", message, hint=did_you_mean(op.operation[:100], ASKABLE)),))
-    kind, command = ASKABLE[op.operation]
+    if op.operation not in INPUTS:
+        message = f"preflight judges {', '.join(INPUTS)}"
+        return _Refusal((Problem(INVALID_INPUT, "", message, hint=did_you_mean(op.operation[:100], INPUTS)),))
     try:
-        stated = given(read(kind, op.input))
+        stated = given(read(INPUTS[op.operation], op.input))
     except ComputeError as error:
         return _Refusal(error.problems)
     if stated["tenant_id"] != tenant_id:
@@ -90,6 +84,7 @@ def _command(service: Service, op: Asked, tenant_id: str, caller_id: str, rights
         return _Refusal((Problem(INVALID_INPUT, "", message, "tenantId"),))
     if ACTIONS[op.operation] not in rights:
         return _Refusal((denied(),))
+    command = _COMMANDS[op.operation]
     if command is not CreatePool:
         return build(command, stated, stated["pool_id"])
     key = stated.get("idempotency_key")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from better_compute.api.routes import ROUTES
 from better_compute.domain.commands import (
     ArchivePool,
     Command,
@@ -13,7 +14,7 @@ from better_compute.domain.commands import (
     UnofferPool,
     UpdatePool,
 )
-from better_compute.service.preflight import ASKABLE
+from better_compute.service.preflight import INPUTS
 from better_compute.wire.commands import OPERATIONS, build, encode
 from better_compute.wire.reading import given, read
 
@@ -45,8 +46,7 @@ COMMANDS: list[Command] = [
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: type(command).__name__)
 def test_a_command_comes_back_from_the_wire_as_it_was(command: Command) -> None:
     operation, body = encode(command)
-    kind, _ = ASKABLE[operation]
-    assert build(type(command), given(read(kind, body)), command.pool_id) == command
+    assert build(type(command), given(read(INPUTS[operation], body)), command.pool_id) == command
 
 
 def test_a_command_is_spelled_as_the_api_says() -> None:
@@ -70,4 +70,7 @@ def test_what_a_command_leaves_open_is_absent_and_a_new_pools_id_is_the_servers(
 
 def test_every_command_has_its_operation() -> None:
     assert {kind.__name__ for kind in OPERATIONS} == {kind.__name__ for kind in Command.__subclasses__()}
-    assert {operation: kind for operation, (_, kind) in ASKABLE.items()} == {o: k for k, o in OPERATIONS.items()}
+
+
+def test_preflight_judges_every_command_asked_as_its_operation_is() -> None:
+    assert {operation: ROUTES[operation].input for operation in OPERATIONS.values()} == INPUTS
