@@ -43,6 +43,9 @@ _RESERVE = 64 + _ROUNDS * (_AT_ONCE + 1)
 """File descriptors that are not among the connections that may be open: two for each of the database's (40), the
 standard ones, the event loop's, what the process was started with; and the connections too many."""
 
+FEWEST_FILES = 32
+"""With fewer not even the first call could be answered."""
+
 _STEP = 256 * 1024
 """Bytes that a client must read, or the whole rest, before its time begins anew."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
+import resource
 import socket
 from collections.abc import Callable
 from typing import Any
 
 from better_compute.api import server
 from better_compute.api.asgi import Door
+from better_compute.bootstrap.machines import tell
 from better_compute.bootstrap.plane import ControlPlane
 from better_compute.domain.policy.urls import mask_database
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
@@ -19,7 +21,12 @@ log = logging.getLogger(__name__)
 
 
 def listen(address: str) -> socket.socket:
-    """A listening socket at HOST:PORT; port 0 is any free one. Raises ComputeError."""
+    """A listening socket at HOST:PORT; port 0 is any free one. Raises ComputeError; also where this process may open
+    too few files to serve anybody."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= files < server.FEWEST_FILES:
+        message = f"this process may open {files} files, and needs {server.FEWEST_FILES} at least to serve"
+        raise ComputeError(Problem(INVALID_INPUT, "serve.files", message, hint="raise its limit: `ulimit -n 1024`"))
     found = re.fullmatch(r"(\[[^\]]+\]|[^:\[\]]*):([0-9]{1,5})", address)
     if found is None or int(found[2]) > 65535:
         message = f"an address reads HOST:PORT, not {address}"
@@ -63,5 +70,6 @@ def serve(plane: ControlPlane, database: str, listening: socket.socket, say: Cal
     """Answer until SIGTERM or SIGINT; calls in flight are finished, then the signal takes its usual course. Those that
     do not finish in time are cut off; if that does not end the process, it is ended with the signal's code."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    tell(plane.refusals)
     where = f"listening on {url_of(listening)} for the database {mask_database(database)}"
     server.make(Door(plane.by_token(log.warning)), lambda: say(where)).run(sockets=[listening])

@@ -24,6 +24,30 @@ def test_port_0_is_any_free_one() -> None:
         assert is_private(listening)
 
 
+@pytest.mark.parametrize(("files", "code"), [(12, 1), (31, 1), (32, 143)])
+def test_with_too_few_open_files_it_does_not_begin_to_serve(tmp_path: Path, files: int, code: int) -> None:
+    start = shlex.join(
+        [*command("better-compute", "serve"), "--database", str(tmp_path / "x.db"), "--listen", "127.0.0.1:0"]
+    )
+    with subprocess.Popen(
+        ["sh", "-c", f"ulimit -n {files}; exec {start}"], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        if code == 143:
+            while "listening on" not in (line := process.stderr.readline()):
+                assert line
+            url = line.split()[line.split().index("on") + 1]
+            assert httpx.get(f"{url}/health").status_code == 200
+            process.terminate()
+        said = process.stderr.read()
+        assert process.wait(20) == code
+    if code == 1:
+        assert said == (
+            f"INVALID_INPUT: this process may open {files} files, and needs 32 at least to serve\n"
+            "Hint: raise its limit: `ulimit -n 1024`\n"
+        )
+
+
 @pytest.mark.parametrize("address", ["", "8080", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:x", "::1:80", "[::1]80"])
 def test_an_address_is_host_and_port(address: str) -> None:
     with pytest.raises(ComputeError, match="an address reads HOST:PORT"):
