@@ -53,7 +53,7 @@ def create(state: PoolState, command: CreatePool, facts: Facts) -> Decision | Re
     owner_quota = dict(DEFAULT_OWNER_QUOTA if command.owner_quota is None else command.owner_quota)
     rows = {resource: QuotaRow(limit) for resource, limit in owner_quota.items()}
     return Decision(
-        Delta(pool=pool, quotas={pool.owner_id: rows}),
+        Delta(pool=pool, created=True, quotas={pool.owner_id: rows}),
         PoolCreated(owner_id=pool.owner_id, pool_id=pool.id, after=pool, owner_quota=owner_quota),
         tuple(problems),
     )

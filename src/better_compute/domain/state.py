@@ -145,9 +145,11 @@ class PoolState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """Rows as they are after a decision; what is not named stays. An offer of None is removed."""
+    """Rows as they are after a decision; what is not named stays. An offer of None is removed. `created`: there was no
+    such pool before."""
 
     pool: Pool | None = None
+    created: bool = False
     offers: Mapping[str, Offer | None] = field(default_factory=dict)
     quotas: Mapping[str, Mapping[str, QuotaRow]] = field(default_factory=dict)
 

@@ -210,6 +210,13 @@ def test_a_created_pool_starts_at_version_one_and_says_so() -> None:
     assert (created.created_by, created.created_at) == (FACTS.actor_id, FACTS.now)
 
 
+def test_a_create_alone_makes_a_pool() -> None:
+    state = after(create(), offer())
+    assert allowed(PoolState(), create()).delta.created
+    for command in (create(), offer("acme", {"gpu": 1}), unoffer(), set_quota("root", {"gpu": 1}), archive()):
+        assert not allowed(state, command).delta.created
+
+
 def test_pool_update_replaces_the_policy_whole() -> None:
     state = after(create(policy={"maxPending": "6h", "note": "x"}), update(policy={"maxPending": "7h"}))
     assert state.pool is not None
