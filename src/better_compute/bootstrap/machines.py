@@ -2,7 +2,8 @@
 
 What was declared stays noted in the database as groups of equal machines, also when they are in their pool. The id of
 a machine derives from its pool, its group and its number: however often and from however many processes they are let
-in, none is there twice.
+in, none is there twice. Many of them join in several transactions, those with the lowest numbers first: what a crash
+keeps out is let in by the next who tries.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from better_compute.domain import nodes
 from better_compute.domain.ids import derive
 from better_compute.domain.nodes import Inventory, Machine
-from better_compute.domain.problems import ComputeError
+from better_compute.domain.problems import UNAVAILABLE, ComputeError, Refused
 from better_compute.domain.state import Pool, PoolState
 from better_compute.service.actions import ROOT, WORLD
-from better_compute.service.core import Arriving, Service
+from better_compute.service.core import Arriving, Service, known
 from better_compute.service.nodes import admit
 from better_compute.service.ports import Caller, MachineGroup, Tx
 
@@ -33,11 +35,17 @@ log = logging.getLogger(__name__)
 
 ACTOR = Caller(identity_id=WORLD, tenant_id=ROOT)
 
-Joins = Mapping[str, list[str]]
-"""Pool -> the kinds of groups that are to join it."""
+Sleep = Callable[[float], None]
+"""Wait so many seconds."""
 
 _PAGE = 1000
-"""Groups or keys that are asked about at once."""
+"""Groups, keys or machines that are asked about at once."""
+
+_CHUNK = 500
+"""So many machines join in one transaction: others wait for its lock."""
+
+_PAUSE = 0.02
+"""Seconds between two of them: whoever waits for the lock gets it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,11 +85,6 @@ class Machines:
     def one(self) -> Machine:
         return Machine(inventory=Inventory.of(self.inventory), owner_tenant_id=self.owner_tenant_id)
 
-    def each(self, group: MachineGroup, pool: Pool) -> Iterator[Machine]:
-        machine = self.one()
-        for number in range(group.count):
-            yield replace(machine, id=derive("node", pool.owner_id, pool.id, f"{group.digest}:{number}"))
-
 
 def declare(tx: Tx, entries: Iterable[MachineEntry]) -> int:
     """Note the machines of a world file beside those that are noted; how many groups that changed.
@@ -113,19 +116,28 @@ def _declare(tx: Tx, stated: Sequence[MachineGroup]) -> int:
     return len(added) + len(raised)
 
 
-def join_created(service: Service, pool: Pool) -> None:
+def join_created(service: Service, sleep: Sleep, pool: Pool) -> None:
     """Let in the machines that waited for a pool that was just made."""
     key = pool.idempotency_key
     if key is not None:
-        _join_found(service, service.store.view(lambda tx: _found(tx, tx.machines_for([key]))))
+        tell(_join_found(service, sleep, lambda tx: tx.machines_for([key])))
+
+
+def tell(refusals: Iterable[str]) -> None:
+    """Log why machines wait in vain."""
+    for refusal in refusals:
+        log.warning("%s", refusal)
 
 
 def arriving(tx: Tx, keys: Collection[str]) -> Arriving:
     """What `join_created` lets into pools that will be made with some of these keys, as far as they take it."""
+    groups = tx.machines_for(keys)
+    there = _by_key(tx, {group.pool_key for group in groups})
+    begun = _begun(tx, groups, there)
     waiting: dict[str, list[tuple[Machines, int]]] = {}
-    for group in tx.machines_for(keys):
-        waiting.setdefault(group.pool_key, []).append((Machines.of(group), group.count))
-    there = _by_key(tx, waiting)
+    for group in groups:
+        if group.digest not in begun:
+            waiting.setdefault(group.pool_key, []).append((Machines.of(group), group.count))
 
     def arrive(pool: Pool, models: Mapping[str, PoolState]) -> Iterator[tuple[Machine, int]]:
         key = pool.idempotency_key or ""
@@ -137,51 +149,124 @@ def arriving(tx: Tx, keys: Collection[str]) -> Arriving:
     return arrive
 
 
-def join_all(service: Service) -> None:
-    """Let in all machines whose pool is there: those that a crash kept out, or that were declared after it.
+def join_all(service: Service, sleep: Sleep) -> list[str]:
+    """Let in all machines whose pool is there: those that a crash kept out, or that were declared after it; why
+    others may not join theirs.
 
-    Where the keys of several pools fit a group it waits for a file that tells them apart.
+    Where the keys of several pools fit a group it waits for a file that tells them apart. Where the database is busy
+    they wait for the next one who calls this, and that is logged: nobody fails for want of them.
     """
-    _join_found(service, service.store.view(lambda tx: _found(tx, tx.waiting_machines())))
+    try:
+        return _join_found(service, sleep, lambda tx: tx.waiting_machines())
+    except ComputeError as error:
+        if error.code != UNAVAILABLE:
+            raise
+        log.warning("machines of the world wait on: %s", error)
+        return []
 
 
-def _join_found(service: Service, joins: Joins) -> None:
-    for pool_id, kinds in joins.items():
-        for refusal in service.store.transact(partial(_join, service, pool_id, kinds)):
-            log.warning("%s", refusal)
-
-
-def _join(service: Service, pool_id: str, kinds: list[str], tx: Tx) -> list[str]:
-    """Let groups into their pool; why some may not."""
-    # The groups are locked before the pool, in every process.
-    noted = [group for page in _pages(sorted(kinds)) for group in tx.machine_groups(page).values()]
-    state = tx.pool_state(pool_id, [])
-    refusals, joined = [], []
-    for group in noted:
-        machines = Machines.of(group)
-        if group.joined is not None or state.pool is None or not machines.fit(state.pool):
-            continue
-        try:
-            for machine in machines.each(group, state.pool):
-                if tx.node(str(machine.id)) is None:
-                    admit(service, tx, ACTOR, state, state.pool, machine)
-            joined.append(replace(group, joined=pool_id))
-        except ComputeError as error:
-            refusals.append(f"machines of the world do not join the pool {group.pool_key}: {error}")
-    tx.put_machine_groups(joined)
+def _join_found(service: Service, sleep: Sleep, waiting: Callable[[Tx], Sequence[MachineGroup]]) -> list[str]:
+    """Let in those that wait; why others may not join. They are judged in a view first: where none may join, nobody
+    waits for a lock."""
+    found, refusals = service.store.view(lambda tx: _found(tx, waiting(tx), service.clock()))
+    for pool_id, groups in found.items():
+        refusals += _join_pool(service, sleep, pool_id, groups)
     return refusals
 
 
-def _found(tx: Tx, waiting: Iterable[MachineGroup]) -> Joins:
-    """The pools that are there for groups that wait, where a group fits only one."""
-    groups = list(waiting)
+def _found(tx: Tx, waiting: Sequence[MachineGroup], now: int) -> tuple[dict[str, list[MachineGroup]], list[str]]:
+    """Groups by the pool that they may join; and why others may not join theirs."""
+    joins: dict[str, list[MachineGroup]] = {}
+    states: dict[str, PoolState] = {}
+    refusals = []
+    for home in _homes(tx, waiting):
+        pool_id = home.pool.id
+        if pool_id not in states:
+            states[pool_id] = tx.pool_state(pool_id, [])
+        if refusal := _refusal(home.machines, states[pool_id], now):
+            refusals.append(refusal)
+        else:
+            joins.setdefault(pool_id, []).append(home.group)
+    return joins, refusals
+
+
+def _join_pool(service: Service, sleep: Sleep, pool_id: str, groups: Sequence[MachineGroup]) -> list[str]:
+    """Let groups into their pool, so many machines in a transaction; why some may not."""
+    places = [(group.digest, number) for group in groups for number in range(group.count)]
+    out: dict[str, str] = {}
+    for start in range(0, len(places), _CHUNK):
+        # Once left out, a group has a gap: the rest of it comes when it is let in from its beginning.
+        chunk = [place for place in places[start : start + _CHUNK] if place[0] not in out]
+        if start and chunk:
+            sleep(_PAUSE)
+        out |= service.store.transact(partial(_join, service, pool_id, chunk))
+    return [refusal for refusal in out.values() if refusal]
+
+
+def _join(service: Service, pool_id: str, chunk: Sequence[tuple[str, int]], tx: Tx) -> dict[str, str]:
+    """Let those of some machines, by digest of their group and number, that are not there into their pool. Returns the
+    groups that are left out, and why; blank for one that is another's to let in."""
+    # The groups are locked before the pool, in every process.
+    noted = tx.machine_groups({digest for digest, _ in chunk})
+    homes = {home.group.digest: home for home in _homes(tx, noted.values()) if home.pool.id == pool_id}
+    state = tx.pool_state(pool_id, [])
+    if state.pool is None or state.pool.archived:
+        return dict.fromkeys(noted, "")
+    out = {digest: "" for digest in noted if digest not in homes or noted[digest].joined is not None}
+    for digest in noted.keys() - out:
+        if refusal := _refusal(homes[digest].machines, state, service.clock()):
+            out[digest] = refusal
+    machines = [homes[digest].machine(number) for digest, number in chunk if digest not in out]
+    there = tx.nodes_there([str(machine.id) for machine in machines])
+    admit(service, tx, ACTOR, state, state.pool, [machine for machine in machines if machine.id not in there])
+    whole = [digest for digest, number in chunk if digest not in out and number + 1 == noted[digest].count]
+    tx.put_machine_groups([replace(noted[digest], joined=pool_id) for digest in whole])
+    return out
+
+
+def _refusal(machines: Machines, state: PoolState, now: int) -> str:
+    """Why the pool does not take such machines; blank where it does."""
+    machine = machines.one()
+    node = nodes.join(state, known(state), "", machine.inventory, machine.owner_tenant_id, now)
+    if not isinstance(node, Refused):
+        return ""
+    return f"machines of the world do not join the pool {machines.pool}: {ComputeError(*node.problems)}"
+
+
+class _Home(NamedTuple):
+    """A group, and the pool that it may join."""
+
+    group: MachineGroup
+    machines: Machines
+    pool: Pool
+
+    def machine(self, number: int) -> Machine:
+        return replace(self.machines.one(), id=_id(self.group, self.pool, number))
+
+
+def _id(group: MachineGroup, pool: Pool, number: int) -> str:
+    return derive("node", pool.owner_id, pool.id, f"{group.digest}:{number}")
+
+
+def _homes(tx: Tx, groups: Collection[MachineGroup]) -> list[_Home]:
+    """The pools that are there for groups: the one that a group began to join, or the only one that it fits."""
     pools = _by_key(tx, {group.pool_key for group in groups})
-    joins: dict[str, list[str]] = {}
+    begun = _begun(tx, groups, pools)
+    homes = []
     for group in groups:
-        pool = Machines.of(group).choose(pools.get(group.pool_key, ()))
+        machines = Machines.of(group)
+        at = begun.get(group.digest)
+        pool = machines.choose(pools.get(group.pool_key, ()) if at is None else [at])
         if pool is not None:
-            joins.setdefault(pool.id, []).append(group.digest)
-    return joins
+            homes.append(_Home(group, machines, pool))
+    return homes
+
+
+def _begun(tx: Tx, groups: Iterable[MachineGroup], pools: Mapping[str, Iterable[Pool]]) -> dict[str, Pool]:
+    """The pools in which the first machines of groups are, by digest."""
+    firsts = {_id(group, pool, 0): (group, pool) for group in groups for pool in pools.get(group.pool_key, ())}
+    there = {node_id for page in _pages(list(firsts)) for node_id in tx.nodes_there(page)}
+    return {group.digest: pool for node_id, (group, pool) in firsts.items() if node_id in there}
 
 
 def _by_key(tx: Tx, keys: Collection[str]) -> dict[str, list[Pool]]:

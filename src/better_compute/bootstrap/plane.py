@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from better_compute.api.handle import handler
-from better_compute.bootstrap.machines import arriving, join_all, join_created
+from better_compute.bootstrap.machines import arriving, join_all, join_created, tell
 from better_compute.bootstrap.place import is_there, url_of
 from better_compute.bootstrap.runtime import Runtime
 from better_compute.domain.ids import KEY_SAYS, is_key
@@ -26,11 +26,14 @@ from better_compute.wire.message import Handle
 
 @dataclass(frozen=True, slots=True)
 class ControlPlane:
-    """An open database and the service on it. `new`: this opening made root, and the world around it."""
+    """An open database and the service on it. `new`: this opening made root, and the world around it. `refusals`: why
+    machines of a world that wait do not join their pools; for operators alone."""
 
     store: Store
     service: Service
     new: bool
+    refusals: Sequence[str]
+    sleep: Callable[[float], None]
 
     def by_token(self, tell: Callable[[str], object]) -> Handle:
         """For the network: callers are the bearers of tokens. `tell` is for the operator, who is not the caller."""
@@ -58,13 +61,14 @@ class ControlPlane:
         raise ComputeError(Problem(UNAUTHENTICATED, "world.identity", message, "caller", hint))
 
     def add_world(self, path: Path) -> int:
-        """Add what of a world file is not there; how many entries that were. Raises ComputeError."""
+        """Add what of a world file is not there; how many entries that were. Which machines do not join their pools is
+        logged. Raises ComputeError."""
         from better_compute.bootstrap.world import add
         from better_compute.bootstrap.world_file import read_world
 
         world, service = read_world(path), self.service
         count = self.store.transact(lambda tx: add(tx, world, service.clock, service.entropy))
-        join_all(service)
+        tell(join_all(service, self.sleep))
         return count
 
     def close(self) -> None:
@@ -109,9 +113,9 @@ def _ready(store: Store, runtime: Runtime, world: Path | None) -> ControlPlane:
     if new:
         store.transact(_start(runtime, world))
     service = Service(store=store, authorizer=OwnTenant(), clock=runtime.clock, entropy=runtime.entropy)
-    join_all(service)
-    service = replace(service, created=partial(join_created, service), arriving=arriving)
-    return ControlPlane(store, service, new)
+    refusals = join_all(service, runtime.sleep)
+    service = replace(service, created=partial(join_created, service, runtime.sleep), arriving=arriving)
+    return ControlPlane(store, service, new, refusals, runtime.sleep)
 
 
 def _identities(tx: Tx, tenant_id: str) -> list[str]:

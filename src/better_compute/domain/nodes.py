@@ -73,7 +73,7 @@ def join(
         owner_tenant_id=owner_tenant_id,
         joined_at=now,
     )
-    families = {name: family_of(name) for name in inventory.gpus}
+    families = {name: family_of(name) for name in dict.fromkeys(inventory.gpus)}
     if unknown := [name for name, family in families.items() if family is None]:
         return replace(node, quarantined=unknown[0])
     models = set(families.values())

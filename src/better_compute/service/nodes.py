@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from msgspec import UNSET
@@ -64,24 +65,31 @@ def join(service: Service, caller: Caller, body: NodesJoin) -> NodeView:
         if owner_id is not None and not (body.tenant_id in (owner_id, pool.owner_id) and tx.tenant(owner_id)):
             raise absent("tenant", "ownerTenantId")
         tx.put_join_token(replace(token, used_at=service.clock()))
-        return admit(service, tx, caller, state, pool, Machine(inventory=inventory, owner_tenant_id=owner_id))
+        [node] = admit(service, tx, caller, state, pool, [Machine(inventory=inventory, owner_tenant_id=owner_id)])
+        return node
 
     return _view(service.store.transact(work))
 
 
-def admit(service: Service, tx: Tx, caller: Caller, state: PoolState, pool: Pool, machine: Machine) -> Node:
-    """Let a machine into the pool; `state` is brought up to date, so that the next one can follow.
+def admit(
+    service: Service, tx: Tx, caller: Caller, state: PoolState, pool: Pool, machines: Iterable[Machine]
+) -> list[Node]:
+    """Let machines into the pool, all or none of them; `state` is brought up to date.
 
     Raises ComputeError INVALID_STATE for a machine that the pool does not take.
     """
     now = service.clock()
-    node_id = machine.id or service.new_id("node")
-    node = nodes.join(state, pool, node_id, machine.inventory, machine.owner_tenant_id, now)
-    if isinstance(node, Refused):
-        raise ComputeError(*node.problems)
-    state.rollup = nodes.add_node(state.rollup, node)
-    tx.add_node(state, node, service.record(caller, _event(pool, node), now))
-    return node
+    joined = []
+    for machine in machines:
+        node_id = machine.id or service.new_id("node")
+        node = nodes.join(state, pool, node_id, machine.inventory, machine.owner_tenant_id, now)
+        if isinstance(node, Refused):
+            raise ComputeError(*node.problems)
+        joined.append(node)
+    for node in joined:
+        state.rollup = nodes.add_node(state.rollup, node)
+    tx.add_nodes(state, joined, [service.record(caller, _event(pool, node), now) for node in joined])
+    return joined
 
 
 def list_(service: Service, caller: Caller, body: NodesList) -> Page[NodeView]:

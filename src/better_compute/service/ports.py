@@ -181,10 +181,12 @@ class Tx(Protocol):
     def save(self, state: PoolState, delta: Delta, event: EventRecord) -> None:
         """Write a delta together with its authz rows and its event. `state` is the aggregate after it."""
 
-    def add_node(self, state: PoolState, node: Node, event: EventRecord) -> None:
-        """Write a machine with its pool's rollup and its event. `state` is the aggregate after it joined."""
+    def add_nodes(self, state: PoolState, nodes: Sequence[Node], events: Sequence[EventRecord]) -> None:
+        """Write machines of one pool with its rollup and an event each. `state` is the aggregate after they joined."""
 
-    def node(self, node_id: str) -> Node | None: ...
+    def nodes_there(self, ids: Collection[str]) -> set[str]:
+        """Which of the machines there are."""
+
     def node_for(self, tenant_id: str, node_id: str) -> Node | None:
         """A machine of the tenant's own or of a pool that it owns. A hidden one costs what an absent one costs."""
 

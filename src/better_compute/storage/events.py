@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, bindparam, false, func, or_, select
@@ -27,24 +27,34 @@ class EventTx(Rows):
     def events(self, query: EventQuery) -> list[EventRecord]:
         return [event_of(row) for row in self._fitting(_page(query), _weigh, query.limit)]
 
-    def _append(self, event: EventRecord, revision: int) -> None:
-        """Add the event of a change that made this revision of its pool.
+    def _append(self, events: Sequence[EventRecord], revision: int) -> None:
+        """Add the events of as many changes of one pool, the last of which made this revision of it.
 
         On SQLite there is one writer at a time, so it is numbered now. Elsewhere a head to lock would make the writers
         of a tenant queue: `numbering` does it after the commit.
         """
         if self._dialect == "sqlite":
-            event = self._number(event)
-        kept = {"data": to_json(event.data), "via": None if event.via is None else to_json(event.via)}
-        self._write(t.events.insert(), {**EVENTS.values(event), **kept, "revision": revision})
+            events = self._number(events)
+        first = revision - len(events) + 1
+        self._write(t.events.insert(), [_values(event) | {"revision": first + i} for i, event in enumerate(events)])
 
-    def _number(self, event: EventRecord) -> EventRecord:
-        head = self._first(HEAD, tenant_id=event.tenant_id)
+    def _number(self, events: Sequence[EventRecord]) -> list[EventRecord]:
+        tenant_id = events[0].tenant_id
+        head = self._first(HEAD, tenant_id=tenant_id)
         last, previous = (0, START) if head is None else (head.sequence, head.hash)
-        event = link(event, last + 1, previous)
-        moved = {"tenant_id": event.tenant_id, "sequence": event.sequence, "hash": event.hash}
+        numbered = []
+        for event in events:
+            last += 1
+            numbered.append(link(event, last, previous))
+            previous = numbered[-1].hash
+        moved = {"tenant_id": tenant_id, "sequence": last, "hash": previous}
         self._write(upsert(t.event_heads, self._dialect), moved)
-        return event
+        return numbered
+
+
+def _values(event: EventRecord) -> dict[str, Any]:
+    kept = {"data": to_json(event.data), "via": None if event.via is None else to_json(event.via)}
+    return EVENTS.values(event) | kept
 
 
 def event_of(row: AnyRow) -> EventRecord:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
-from sqlalchemy import bindparam, exists, or_
+from sqlalchemy import bindparam, exists, or_, select
 
 from better_compute.domain.nodes import Inventory, Node
 from better_compute.domain.state import PoolState
@@ -18,10 +20,11 @@ _OF_POOL_OWNER = exists().where(
     t.authz.c.pool_id == t.nodes.c.pool_id, t.authz.c.tenant_id == bindparam("tenant_id"), t.authz.c.owned
 )
 _SHOWN = _NODES.by["id"].where(or_(t.nodes.c.owner_tenant_id == bindparam("tenant_id"), _OF_POOL_OWNER))
+_THERE = select(t.nodes.c.id).where(t.nodes.c.id.in_(bindparam("ids", expanding=True)))
 _UPDATE = (
     t.pools.update()
-    .where(t.pools.c.id == bindparam("pool_id"))
-    .values(rollup=bindparam("new_rollup"), revision=t.pools.c.revision + 1)
+    .where(t.pools.c.id == bindparam("of_pool"))
+    .values(rollup=bindparam("new_rollup"), revision=t.pools.c.revision + bindparam("more"))
     .returning(t.pools.c.revision)
 )
 
@@ -29,14 +32,15 @@ _UPDATE = (
 class NodeTx(EventTx):
     """The part of `Tx` about machines."""
 
-    def add_node(self, state: PoolState, node: Node, event: EventRecord) -> None:
-        self._write(t.nodes.insert(), _NODES.values(node) | {"inventory": to_json(asdict(node.inventory))})
-        update = {"pool_id": node.pool_id, "new_rollup": to_json(asdict(state.rollup))}
-        self._append(event, self._write(_UPDATE, update).scalar_one())
+    def add_nodes(self, state: PoolState, nodes: Sequence[Node], events: Sequence[EventRecord]) -> None:
+        if not nodes:
+            return
+        self._write(t.nodes.insert(), [_values(node) for node in nodes])
+        update = {"of_pool": nodes[0].pool_id, "new_rollup": to_json(asdict(state.rollup)), "more": len(nodes)}
+        self._append(events, self._write(_UPDATE, update).scalar_one())
 
-    def node(self, node_id: str) -> Node | None:
-        row = self._get(_NODES, "id", node_id)
-        return None if row is None else _node(row)
+    def nodes_there(self, ids: Collection[str]) -> set[str]:
+        return {row.id for row in self._all(_THERE, ids=list(ids))}
 
     def node_for(self, tenant_id: str, node_id: str) -> Node | None:
         row = self._first(_SHOWN, tenant_id=tenant_id, value=node_id)
@@ -46,6 +50,10 @@ class NodeTx(EventTx):
         page = _NODES.page("pool_id")
         rows = self._fitting(page, lambda row: len(row.inventory), limit, value=pool_id, after=after or "")
         return [_node(_NODES.of(row)) for row in rows]
+
+
+def _values(node: Node) -> dict[str, Any]:
+    return _NODES.values(node) | {"inventory": to_json(asdict(node.inventory))}
 
 
 def _node(row: Node) -> Node:

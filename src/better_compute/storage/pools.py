@@ -118,7 +118,7 @@ class PoolTx(EventTx):
         self._save_offers(pool, delta.offers)
         self._save_quotas(pool.id, delta.quotas)
         self._save_authz(pool, delta, created)
-        self._append(event, revision)
+        self._append([event], revision)
 
     def _load_all(self, states: dict[str, PoolState]) -> None:
         """Every offer and every row."""

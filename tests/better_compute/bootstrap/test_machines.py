@@ -1,21 +1,29 @@
 """Machines of a world wait for their pool, join it as real ones do, and are never there twice."""
 
+import itertools
 import json
 import logging
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from better_compute.bootstrap import SYSTEM, Connection, machines
+from better_compute.bootstrap import plane as plane_module
 from better_compute.bootstrap.machines import Machines
-from better_compute.bootstrap.plane import opened
-from better_compute.client import Client
+from better_compute.bootstrap.plane import ControlPlane, opened
+from better_compute.client import Calls, Client, Retry
 from better_compute.domain.commands import ArchivePool, CreatePool
+from better_compute.domain.facts import Site
 from better_compute.domain.ids import derive
-from better_compute.service.ports import MachineGroup
+from better_compute.http import Http, InProcess
+from better_compute.service.ports import MachineGroup, Tx
+from better_compute.storage import open_store
 from tests.better_compute.bootstrap.conftest import Connect
 from tests.statements import counted
 
@@ -146,19 +154,105 @@ def test_where_several_pools_fit_they_wait_for_tenant_and_caller(
     assert gpus(of_acme, acme) == (0, 0)
 
 
-def test_a_crash_between_the_create_and_the_joins_is_made_up_for_when_it_is_opened_again(
+def killed_at(monkeypatch: pytest.MonkeyPatch, transaction: int) -> None:
+    """Let the machines that wait join a few at a time, and stop short before one of the transactions."""
+    join, count = machines._join, itertools.count()
+
+    def crash(*given: Any) -> Any:
+        if next(count) == transaction:
+            raise RuntimeError("killed")
+        return join(*given)
+
+    monkeypatch.setattr(machines, "_CHUNK", 2)
+    monkeypatch.setattr(machines, "_join", crash)
+
+
+FIVE = f"{H100.replace('count: 3', 'count: 4')}, {{pool: k1, vcpu: 8}}"
+
+
+@pytest.mark.parametrize("transaction", range(3))
+def test_what_a_crash_keeps_out_is_let_in_when_it_is_opened_again(
+    write: Write,
+    embedded: Connect,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    transaction: int,
+) -> None:
+    with monkeypatch.context() as patched:
+        killed_at(patched, transaction)
+        connection = embedded(write(f"machines: [{FIVE}]"))
+        pool_id = create(connection.client)
+        assert len(connection.client.nodes.list(pool_id)) == 2 * transaction
+    assert "killed" in caplog.text
+    assert create(connection.client) == pool_id
+    assert gpus(embedded(), pool_id) == (5, 32)
+    joined = [e for e in connection.client.events.all(pool_ids=[pool_id]) if e.type == "node.joined"]
+    assert sorted(e.data["after"]["nodeId"] for e in joined) == [n.id for n in connection.client.nodes.list(pool_id)]
+
+
+def test_the_same_file_again_lets_in_what_a_crash_kept_out(
+    write: Write, embedded: Connect, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    connection, world = embedded(write()), write(f"machines: [{FIVE}]")
+    pool_id = create(connection.client)
+    with opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
+        with monkeypatch.context() as patched:
+            killed_at(patched, 1)
+            with pytest.raises(RuntimeError, match="killed"):
+                plane.add_world(world)
+        assert gpus(connection, pool_id)[0] == 2
+        assert plane.add_world(world) == 0
+        assert gpus(connection, pool_id) == (5, 32)
+
+
+def test_machines_that_began_to_join_a_pool_join_no_other(
+    write: Write, embedded: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it was archived meanwhile, the rest of them stay out."""
+    connection = embedded(write(f"machines: [{H100}]"))
+    with monkeypatch.context() as patched:
+        killed_at(patched, 1)
+        pool_id = create(connection.client)
+    connection.client.pools.archive(ArchivePool(tenant_id="root", pool_id=pool_id))
+    of_acme = embedded(caller="sa_acme", tenant_id="acme")
+    other = create(of_acme.client, caller="sa_acme", tenant_id="acme", site_id="site_acme")
+    assert gpus(embedded(), pool_id)[0] == 2
+    assert gpus(of_acme, other) == (0, 0)
+
+
+def test_a_group_that_is_refused_half_way_waits_though_the_rest_of_it_was_not(
     write: Write, embedded: Connect, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def crash(*_: Any) -> None:
-        raise RuntimeError("killed")
+    """Whatever changes between two transactions: a group whose machines are not all in is not taken for joined."""
+    refusals, count = machines._refusal, itertools.count()
+
+    def refusal(*given: Any) -> str:
+        return "not now" if next(count) == 2 else refusals(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(machines, "_join", crash)
-        connection = embedded(write(f"machines: [{H100}]"))
+        patched.setattr(machines, "_CHUNK", 2)
+        patched.setattr(machines, "_refusal", refusal)
+        connection = embedded(write(f"machines: [{H100.replace('count: 3', 'count: 6')}]"))
         pool_id = create(connection.client)
-        assert gpus(connection, pool_id) == (0, 0)
-    assert "killed" in caplog.text
-    assert gpus(embedded(), pool_id) == (3, 24)
+        assert gpus(connection, pool_id) == (2, 16)
+    assert caplog.text.count("not now") == 1
+    assert gpus(embedded(), pool_id) == (6, 48)
+
+
+def test_while_many_join_others_write(write: Write, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machines, "_CHUNK", 2)
+    seen: list[int] = []
+    with opened(database_url, SYSTEM, write(f"machines: [{H100.replace('count: 3', 'count: 6')}]")) as beside:
+
+        def work(tx: Tx) -> None:
+            tx.add_site(Site(f"s{len(seen)}", "root", "shared", "eu", "s"))
+            [pool] = tx.pools_by_key(["k1"])
+            seen.append(tx.pool_state(pool.id, []).rollup.nodes)
+
+        runtime = replace(SYSTEM, sleep=lambda _: beside.store.transact(work))
+        with opened(database_url, runtime) as plane:
+            create(client_of(plane))
+    assert seen == [2, 4]
 
 
 def test_a_machine_that_the_pool_does_not_take_says_so_and_the_create_stands(
@@ -169,6 +263,54 @@ def test_a_machine_that_the_pool_does_not_take_says_so_and_the_create_stands(
         pool_id = create(connection.client, gpu_model="H200")
     assert gpus(connection, pool_id) == (1, 0)
     assert "machines of the world do not join the pool k1: the pool holds H200" in caplog.text
+
+
+def refused(write: Write, embedded: Connect) -> str:
+    """The pool of a world whose machines are not what the pool takes."""
+    with embedded(write(f"machines: [{H100}]")) as connection:
+        return create(connection.client, gpu_model="H200")
+
+
+def test_a_read_waits_for_no_writer_although_machines_are_refused(
+    write: Write, embedded: Connect, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool_id = refused(write, embedded)
+    caplog.clear()
+    with sqlite3.connect(tmp_path / "deep" / "plane.db") as writer, counted() as statements:
+        writer.execute("BEGIN IMMEDIATE")
+        assert gpus(embedded(), pool_id) == (0, 0)
+    assert "BEGIN IMMEDIATE" not in statements
+    assert caplog.text == ""
+
+
+def test_a_read_beside_a_writer_answers_also_when_machines_would_join(
+    write: Write,
+    embedded: Connect,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with monkeypatch.context() as patched:
+        killed_at(patched, 0)
+        connection = embedded(write(f"machines: [{H100}]"))
+        pool_id = create(connection.client)
+    with monkeypatch.context() as patched, sqlite3.connect(tmp_path / "deep" / "plane.db") as writer:
+        patched.setattr(plane_module, "open_store", partial(open_store, wait_seconds=0.05))
+        writer.execute("BEGIN IMMEDIATE")
+        assert gpus(embedded(), pool_id) == (0, 0)
+    assert "machines of the world wait on: the database is busy" in caplog.text
+    assert gpus(embedded(), pool_id) == (3, 24)
+
+
+def test_a_world_that_is_added_tells_which_machines_wait_in_vain(
+    write: Write, embedded: Connect, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused(write, embedded)
+    caplog.clear()
+    with opened(str(tmp_path / "deep" / "plane.db"), SYSTEM) as plane:
+        assert caplog.text == ""
+        assert plane.add_world(write(f"machines: [{H100}]")) == 0
+    assert caplog.text.count("machines of the world do not join the pool k1: the pool holds H200") == 1
 
 
 def test_an_archived_pool_takes_none_and_that_is_no_news(
@@ -183,22 +325,23 @@ def test_an_archived_pool_takes_none_and_that_is_no_news(
     assert caplog.text == ""
 
 
+def client_of(plane: ControlPlane) -> Client:
+    http = Http("test", token="sa_fleet", transport=InProcess(plane.by_name()))
+    return Client(Calls(http, "root", Retry(SYSTEM.sleep, SYSTEM.random, SYSTEM.clock)))
+
+
 def test_pools_that_are_made_at_once_get_their_own_machines_each_once(write: Write, database_url: str) -> None:
     groups = [H100.replace("k1", f"p{n}").replace("count: 3", "count: 2") for n in range(8)]
     world = write(f"machines: [{', '.join(groups)}]")
     with opened(database_url, SYSTEM, world) as one, opened(database_url, SYSTEM, world) as two:
-        from better_compute.client import Calls, Retry
-        from better_compute.http import Http, InProcess
 
         def make(n: int) -> str:
-            http = Http("test", token="sa_fleet", transport=InProcess((one, two)[n % 2].by_name()))
-            client = Client(Calls(http, "root", Retry(SYSTEM.sleep, SYSTEM.random, SYSTEM.clock)))
-            return create(client, f"p{n // 2}")
+            return create(client_of((one, two)[n % 2]), f"p{n // 2}")
 
         with ThreadPoolExecutor(8) as executor:
             pool_ids = set(executor.map(make, range(16)))
         assert len(pool_ids) == 8
-        machines.join_all(one.service)
+        assert machines.join_all(one.service, SYSTEM.sleep) == []
         for pool_id in pool_ids:
             assert one.store.view(lambda tx, p=pool_id: tx.pool_state(p, [])).rollup.gpus == 16  # type: ignore[misc]
             assert len(one.store.view(lambda tx, p=pool_id: tx.nodes(p, 100, None))) == 2  # type: ignore[misc]

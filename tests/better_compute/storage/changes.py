@@ -62,11 +62,15 @@ def carry_out_in(tx: Tx, command: Command, **event: Any) -> PoolState:
     return state
 
 
-def join(store: Store, node: Node, **event: Any) -> None:
+def join(store: Store, *nodes: Node, **event: Any) -> None:
+    """Machines join a pool at once, each with its event."""
+
     def work(tx: Tx) -> None:
-        state = tx.pool_state(node.pool_id, [])
-        state.rollup = add_node(state.rollup, node)
-        tx.add_node(state, node, new_event(type="node.joined", pool_id=node.pool_id, **event))
+        state = tx.pool_state(nodes[0].pool_id, [])
+        for node in nodes:
+            state.rollup = add_node(state.rollup, node)
+        told = [new_event(type="node.joined", pool_id=node.pool_id, **event) for node in nodes]
+        tx.add_nodes(state, nodes, told)
 
     store.transact(work)
 

@@ -15,6 +15,7 @@ from better_compute.storage.chain import chain_hash, link
 from tests.better_compute.storage.changes import (
     carry_out,
     carry_out_in,
+    counted,
     events,
     is_chain,
     join,
@@ -180,3 +181,28 @@ def test_numbering_again_changes_nothing(store: SqlStore) -> None:
         store.number_events("root")
     store.number_events("nobody")
     assert store.view(lambda tx: tx.events(EventQuery(tenant_id="root", limit=10))) == first
+
+
+def test_machines_that_join_at_once_have_one_event_each_in_their_order(store: SqlStore) -> None:
+    carry_out(store, create())
+    carry_out(store, create(pool_id="pool_2"))
+    join(store, *[a_node(f"node_{n}") for n in range(3)], time=NOW)
+    join(store, a_node("node_0b", pool_id="pool_2"))
+    join(store, a_node("node_3"), time=NOW)
+    found = events(store)
+    assert is_chain(found)
+    of_pool = [event for event in found if (event.type, event.pool_id) == ("node.joined", "pool_1")]
+    assert [event.id for event in of_pool] == sorted(event.id for event in of_pool)
+    assert len(of_pool) == 4
+    assert pool_state(store).rollup.nodes == 4
+
+
+def test_a_hundred_machines_join_with_as_few_statements_as_two(store: SqlStore) -> None:
+    carry_out(store, create())
+
+    def statements(first: int, number: int) -> int:
+        with counted(store) as seen:
+            join(store, *[a_node(f"node_{n}") for n in range(first, first + number)])
+        return len(seen)
+
+    assert statements(0, 2) == statements(2, 100)

@@ -88,6 +88,7 @@ def test_nothing_that_grows_is_read_whole(sqlite_url: str) -> None:
             store.view(lambda tx: tx.pools_by_key(["k"]))
             store.view(lambda tx: tx.nodes("pool_1", 10, None))
             store.view(lambda tx: tx.machines_for(["k"]))
+            store.view(lambda tx: tx.nodes_there(["node_1"]))
             for query in part_queries():
                 store.view(lambda tx, q=query: (tx.offers(q), tx.quota_rows(q)))  # type: ignore[misc]
             store.view(lambda tx: tx.sites("root", 10, None))

@@ -195,8 +195,7 @@ def test_machines_come_back_with_their_pools_rollup(store: SqlStore) -> None:
     odd = a_node("node_1", role="infra", gpu_model=None, quarantined="NVIDIA Q9000")
     join(store, own)
     join(store, odd)
-    assert store.view(lambda tx: tx.node("node_2")) == own
-    assert store.view(lambda tx: tx.node("node_9")) is None
+    assert store.view(lambda tx: tx.nodes_there(["node_2", "node_9"])) == {"node_2"}
     assert store.view(lambda tx: tx.nodes("pool_1", 10, None)) == [odd, own]
     assert store.view(lambda tx: tx.nodes("pool_1", 10, "node_1")) == [own]
     assert store.view(lambda tx: tx.nodes("pool_2", 10, None)) == []
