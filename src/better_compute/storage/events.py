@@ -15,6 +15,13 @@ from better_compute.storage.rows import AnyRow, Kept, Rows, from_json, to_json, 
 E = t.events.c
 EVENTS = Kept(t.events, EventRecord)
 HEAD = select(t.event_heads.c.sequence, t.event_heads.c.hash).where(t.event_heads.c.tenant_id == bindparam("tenant_id"))
+RAISE = (
+    t.pools.update()
+    .where(t.pools.c.id == bindparam("of_pool"))
+    .values(revision=t.pools.c.revision + bindparam("changes"))
+    .returning(t.pools.c.revision)
+)
+"""Every change of a pool raises its revision by one; what else it writes into the row is to be added."""
 
 
 class EventTx(Rows):

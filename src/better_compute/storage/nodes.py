@@ -12,7 +12,7 @@ from better_compute.domain.nodes import Inventory, Node
 from better_compute.domain.state import PoolState
 from better_compute.service.ports import EventRecord
 from better_compute.storage import tables as t
-from better_compute.storage.events import EventTx
+from better_compute.storage.events import RAISE, EventTx
 from better_compute.storage.rows import Kept, from_json, to_json
 
 _NODES = Kept(t.nodes, Node)
@@ -21,12 +21,7 @@ _OF_POOL_OWNER = exists().where(
 )
 _SHOWN = _NODES.by["id"].where(or_(t.nodes.c.owner_tenant_id == bindparam("tenant_id"), _OF_POOL_OWNER))
 _THERE = select(t.nodes.c.id).where(t.nodes.c.id.in_(bindparam("ids", expanding=True)))
-_UPDATE = (
-    t.pools.update()
-    .where(t.pools.c.id == bindparam("of_pool"))
-    .values(rollup=bindparam("new_rollup"), revision=t.pools.c.revision + bindparam("more"))
-    .returning(t.pools.c.revision)
-)
+_UPDATE = RAISE.values(rollup=bindparam("new_rollup"))
 
 
 class NodeTx(EventTx):
@@ -36,7 +31,7 @@ class NodeTx(EventTx):
         if not nodes:
             return
         self._write(t.nodes.insert(), [_values(node) for node in nodes])
-        update = {"of_pool": nodes[0].pool_id, "new_rollup": to_json(asdict(state.rollup)), "more": len(nodes)}
+        update = {"of_pool": nodes[0].pool_id, "new_rollup": to_json(asdict(state.rollup)), "changes": len(nodes)}
         self._append(events, self._write(_UPDATE, update).scalar_one())
 
     def nodes_there(self, ids: Collection[str]) -> set[str]:

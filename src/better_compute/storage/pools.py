@@ -13,7 +13,7 @@ from sqlalchemy import Select, and_, bindparam, case, func, select
 from better_compute.domain.state import Delta, Offer, Pool, PoolState, QuotaRow, Rollup
 from better_compute.service.ports import EventRecord, PoolQuery
 from better_compute.storage import tables as t
-from better_compute.storage.events import EventTx
+from better_compute.storage.events import RAISE, EventTx
 from better_compute.storage.rows import BARE, AnyRow, Kept, from_json, to_json, upsert
 
 _POOLS = Kept(t.pools, Pool)
@@ -54,15 +54,9 @@ _OTHERS = _of_pools(
     t.pool_offers,
 ).group_by(t.pool_offers.c.pool_id)
 
-_UPDATE = (
-    t.pools.update()
-    .where(t.pools.c.id == bindparam("pool_id"))
-    .values(
-        {name: bindparam(f"new_{name}") for name in ("gpu_model", "policy", "archived_at", "version")}
-        | {name: bindparam(f"new_{name}") for name in ("offers_version", "owner_quota_version")}
-        | {"revision": t.pools.c.revision + 1}
-    )
-    .returning(t.pools.c.revision)
+_UPDATE = RAISE.values(
+    {name: bindparam(f"new_{name}") for name in ("gpu_model", "policy", "archived_at", "version")}
+    | {name: bindparam(f"new_{name}") for name in ("offers_version", "owner_quota_version")}
 )
 _UNOFFER = t.pool_offers.delete().where(
     t.pool_offers.c.pool_id == bindparam("of_pool"), t.pool_offers.c.tenant_id == bindparam("of_tenant")
@@ -110,14 +104,12 @@ class PoolTx(EventTx):
 
     def save(self, state: PoolState, delta: Delta, event: EventRecord) -> None:
         pool = state.pool
-        if pool is None or delta.pool is None:
-            raise ValueError("every change of a pool raises one of its versions")
-        # Each change raises one of the two, so only a new pool has both at 1.
-        created = pool.version == pool.offers_version == 1
-        revision = self._insert_pool(pool, state.rollup) if created else self._update_pool(pool)
+        if pool is None:
+            raise ValueError("the state to save holds no pool")
+        revision = self._insert_pool(pool, state.rollup) if delta.created else self._update_pool(pool)
         self._save_offers(pool, delta.offers)
         self._save_quotas(pool.id, delta.quotas)
-        self._save_authz(pool, delta, created)
+        self._save_authz(pool, delta)
         self._append([event], revision)
 
     def _load_all(self, states: dict[str, PoolState]) -> None:
@@ -163,7 +155,8 @@ class PoolTx(EventTx):
 
     def _update_pool(self, pool: Pool) -> int:
         changed = {
-            "pool_id": pool.id,
+            "of_pool": pool.id,
+            "changes": 1,
             "new_gpu_model": pool.gpu_model,
             "new_policy": to_json(pool.policy),
             "new_archived_at": pool.archived_at,
@@ -188,15 +181,15 @@ class PoolTx(EventTx):
         ]
         self._write_many(upsert(t.pool_quotas, self._dialect), rows)
 
-    def _save_authz(self, pool: Pool, delta: Delta, created: bool) -> None:
+    def _save_authz(self, pool: Pool, delta: Delta) -> None:
         """The projection: a row for the owner from the creation on, and one for each tenant with an offer."""
         others = {tenant: offer for tenant, offer in delta.offers.items() if tenant != pool.owner_id}
         seeing = [tenant for tenant, offer in others.items() if offer is not None]
         blind = [{"of_pool": pool.id, "of_tenant": tenant} for tenant, offer in others.items() if offer is None]
-        rows = [_authz(pool, tenant) for tenant in (*seeing, *([pool.owner_id] if created else []))]
+        rows = [_authz(pool, tenant) for tenant in (*seeing, *([pool.owner_id] if delta.created else []))]
         self._write_many(upsert(t.authz, self._dialect), rows)
         self._write_many(_REVOKE, blind)
-        if not (created or delta.offers or delta.quotas):
+        if not (delta.created or delta.offers or delta.quotas):
             self._write(_REFRESH, {"of_pool": pool.id, "new_model": pool.gpu_model})
 
 

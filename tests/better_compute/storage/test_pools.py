@@ -150,6 +150,18 @@ def test_a_page_shows_the_acting_tenants_rows_and_to_owners_who_ask_all_offers(s
     assert theirs.offers == {"acme": Offer("acme", 0, False, 2)}
 
 
+def test_a_change_that_raises_no_version_is_saved(store: SqlStore) -> None:
+    """As a booking is, also one in a pool that nobody has changed since it was made."""
+    state = carry_out(store, create(owner_quota={"gpu": 8}))
+    booked = Delta(quotas={"root": {"gpu": QuotaRow(8, 3)}})
+    state.apply(booked)
+    store.transact(lambda tx: tx.save(state, booked, new_event()))
+    assert pool_state(store) == state
+    assert projection(store) == [("root", "H100", True)]
+    revisions = select(tables.events.c.revision).order_by(tables.events.c.revision)
+    assert store._database.read(lambda c: list(c.execute(revisions).scalars())) == [1, 2]
+
+
 def test_rows_in_use_stay_after_the_offer_goes(store: SqlStore) -> None:
     carry_out(store, create())
     state = carry_out(store, offer("acme", {"gpu": 8, "vcpu": 4}))
