@@ -160,7 +160,9 @@ class EventQuery:
 
 
 class Tx(Protocol):
-    """One transaction. Every method sees one state of the database; a write transaction holds its locks to the end."""
+    """One transaction. In a read transaction every method sees one state of the database. In a write transaction two
+    may see different ones (on PostgreSQL): only a row that is locked stands still, from the read that says it locks to
+    the end, and what is decided must stand on such rows, or on what never changes once it is there."""
 
     room: int | None
     """So much may a list hold, in characters of the JSON that is kept; the first item whatever it holds. None: all."""
@@ -179,7 +181,8 @@ class Tx(Protocol):
         """The pools, of all tenants and callers, that were made with one of these idempotency keys."""
 
     def save(self, state: PoolState, delta: Delta, event: EventRecord) -> None:
-        """Write a delta together with its authz rows and its event. `state` is the aggregate after it."""
+        """Write a delta together with its authz rows and its event. `state` is the aggregate after it, and was loaded
+        in this transaction: the lock of its pool's row is what keeps others off its offers and quota rows."""
 
     def add_nodes(self, state: PoolState, nodes: Sequence[Node], events: Sequence[EventRecord]) -> None:
         """Write machines of one pool with its rollup and an event each. `state` is the aggregate after they joined."""
@@ -225,7 +228,9 @@ class Tx(Protocol):
     def accounts(self, tenant_id: str, limit: int, after: str | None) -> list[Account]: ...
     def account_owners(self, ids: Collection[str]) -> dict[str, str]: ...
     def add_account(self, account: Account) -> None: ...
-    def join_token_by_hash(self, token_hash: bytes) -> JoinToken | None: ...
+    def join_token_by_hash(self, token_hash: bytes) -> JoinToken | None:
+        """In a write transaction its row is locked: two machines cannot both find it unused."""
+
     def put_join_token(self, token: JoinToken) -> None: ...
 
     # events
@@ -254,15 +259,18 @@ class Tx(Protocol):
 
 
 class Store(Protocol):
-    """A database. Both methods may call `work` again after a serialization failure: it must have no other effect."""
+    """A database. `view` and `transact` may call `work` again, after a conflict or a lost connection: it must have no
+    other effect."""
 
     def view(self, work: Callable[[Tx], T]) -> T:
         """Run in a read transaction with one snapshot."""
 
     def transact(self, work: Callable[[Tx], T]) -> T:
-        """Run in a write transaction that holds the write lock from its start (SQLite) and is retried on conflicts.
+        """Run in a write transaction: on SQLite it holds the database's write lock from its start, on PostgreSQL the
+        locks of single rows (see `Tx`).
 
-        Raises ComputeError with code UNAVAILABLE when the lock was not to be had in time; then nothing was written.
+        Raises ComputeError with code UNAVAILABLE when the database or a lock was not to be had in time; then nothing
+        was written, save where the message says that this is not known.
         """
 
     def number_events(self, tenant_id: str) -> None:
