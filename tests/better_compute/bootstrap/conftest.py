@@ -1,12 +1,14 @@
 """Embedded control planes with worlds."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
-from better_compute.bootstrap import SYSTEM, Connection, Embedded, connect
+from better_compute.bootstrap import SYSTEM, Connection, Embedded, connect, machines
 from better_compute.bootstrap.plane import ControlPlane, open_plane
 
 Connect = Callable[..., Connection]
@@ -17,8 +19,21 @@ WORLD = """\
     sites:
       - {id: site_fra1, tenantId: root, kind: shared, region: eu-central}
       - {id: site_acme, tenantId: acme, kind: custom, region: eu-west}
-    identities: [{id: sa_fleet, tenantId: root}, {id: sa_acme, tenantId: acme}]
+    identities: [{id: sa_fleet, tenantId: root}, {id: sa_other, tenantId: root}, {id: sa_acme, tenantId: acme}]
     """
+
+
+def killed_at(monkeypatch: pytest.MonkeyPatch, transaction: int) -> None:
+    """Let the machines that wait join a few at a time, and stop short before one of the transactions."""
+    join, count = machines._join, itertools.count()
+
+    def crash(*given: Any) -> Any:
+        if next(count) == transaction:
+            raise RuntimeError("killed")
+        return join(*given)
+
+    monkeypatch.setattr(machines, "_CHUNK", 2)
+    monkeypatch.setattr(machines, "_join", crash)
 
 
 @pytest.fixture

@@ -15,12 +15,11 @@ from better_compute.bootstrap import SYSTEM
 from better_compute.bootstrap.plane import opened
 from better_compute.domain.ids import derive
 from better_compute.wire.message import Handle, Request
-from tests.better_compute.bootstrap.conftest import WORLD
+from tests.better_compute.bootstrap.conftest import killed_at
 from tests.statements import counted
 
 Operation = tuple[str, dict[str, Any]]
 
-PEOPLE = WORLD.replace("identities: [", "identities: [{id: sa_other, tenantId: root}, ")
 ACCOUNTS = "providerAccounts: [{id: pa, tenantId: root}]"
 H100 = "{pool: k1, count: 3, gpus: {name: NVIDIA H100 80GB HBM3, count: 8}}"
 OWNED = H100.replace("pool", "ownerTenantId: acme, pool")
@@ -60,7 +59,7 @@ def judged(write: Callable[..., Path], database_url: str) -> Iterator[Open]:
     with ExitStack() as planes:
 
         def make(machines: str) -> Judged:
-            world = write(f"{ACCOUNTS}\nmachines: [{machines}]", PEOPLE)
+            world = write(f"{ACCOUNTS}\nmachines: [{machines}]")
             return Judged(planes.enter_context(opened(database_url, SYSTEM, world)).by_name())
 
         yield make
@@ -142,6 +141,16 @@ def test_machines_that_fit_two_pools_join_none_until_one_is_archived(judged: Ope
 def test_machines_that_are_in_a_pool_come_to_no_other_when_it_is_archived(judged: Open) -> None:
     plane = judged(OWNED)
     assert plane.do(made(), "sa_other") == plane.do(on("pools/archive", caller="sa_other")) == "OK"
+    assert plane.foresee(made(), OFFER) == ["OK", "OK"]
+    assert [plane.do(operation) for operation in (made(), OFFER)] == ["OK", "OK"]
+
+
+def test_machines_that_began_to_join_a_pool_come_to_no_other(judged: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    plane = judged(OWNED)
+    with monkeypatch.context() as patched:
+        killed_at(patched, 1)
+        assert plane.do(made(), "sa_other") == "OK"
+    assert plane.do(on("pools/archive", caller="sa_other")) == "OK"
     assert plane.foresee(made(), OFFER) == ["OK", "OK"]
     assert [plane.do(operation) for operation in (made(), OFFER)] == ["OK", "OK"]
 

@@ -24,7 +24,7 @@ from better_compute.domain.ids import derive
 from better_compute.http import Http, InProcess
 from better_compute.service.ports import MachineGroup, Tx
 from better_compute.storage import open_store
-from tests.better_compute.bootstrap.conftest import Connect
+from tests.better_compute.bootstrap.conftest import Connect, killed_at
 from tests.statements import counted
 
 Write = Callable[..., Path]
@@ -154,19 +154,6 @@ def test_where_several_pools_fit_they_wait_for_tenant_and_caller(
     assert gpus(of_acme, acme) == (0, 0)
 
 
-def killed_at(monkeypatch: pytest.MonkeyPatch, transaction: int) -> None:
-    """Let the machines that wait join a few at a time, and stop short before one of the transactions."""
-    join, count = machines._join, itertools.count()
-
-    def crash(*given: Any) -> Any:
-        if next(count) == transaction:
-            raise RuntimeError("killed")
-        return join(*given)
-
-    monkeypatch.setattr(machines, "_CHUNK", 2)
-    monkeypatch.setattr(machines, "_join", crash)
-
-
 FIVE = f"{H100.replace('count: 3', 'count: 4')}, {{pool: k1, vcpu: 8}}"
 
 
@@ -218,6 +205,25 @@ def test_machines_that_began_to_join_a_pool_join_no_other(
     other = create(of_acme.client, caller="sa_acme", tenant_id="acme", site_id="site_acme")
     assert gpus(embedded(), pool_id)[0] == 2
     assert gpus(of_acme, other) == (0, 0)
+
+
+def test_a_group_that_began_to_join_one_pool_is_not_let_into_another_by_who_knew_only_that(
+    write: Write, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when two pools with one key are made at once, and neither sees the other before its machines come."""
+    with opened(database_url, SYSTEM, write(f"machines: [{H100}]")) as plane:
+        with monkeypatch.context() as patched:
+            killed_at(patched, 1)
+            pool_id = create(client_of(plane))
+            killed_at(patched, 0)
+            other = create(client_of(plane, "sa_other"), caller="sa_other")
+        store = plane.store
+        [group] = store.view(lambda tx: tx.waiting_machines())
+        come = [(group.digest, number) for number in range(3)]
+        assert store.transact(partial(machines._join, plane.service, other, come)) == {group.digest: ""}
+        assert store.view(lambda tx: tx.nodes(other, 10, None)) == []
+        assert store.transact(partial(machines._join, plane.service, pool_id, come)) == {}
+        assert len(store.view(lambda tx: tx.nodes(pool_id, 10, None))) == 3
 
 
 def test_a_group_that_is_refused_half_way_waits_though_the_rest_of_it_was_not(
@@ -325,8 +331,8 @@ def test_an_archived_pool_takes_none_and_that_is_no_news(
     assert caplog.text == ""
 
 
-def client_of(plane: ControlPlane) -> Client:
-    http = Http("test", token="sa_fleet", transport=InProcess(plane.by_name()))
+def client_of(plane: ControlPlane, caller: str = "sa_fleet") -> Client:
+    http = Http("test", token=caller, transport=InProcess(plane.by_name()))
     return Client(Calls(http, "root", Retry(SYSTEM.sleep, SYSTEM.random, SYSTEM.clock)))
 
 

@@ -13,7 +13,10 @@ import psycopg
 import pytest
 
 from better_compute.api.server import Limits
+from better_compute.bootstrap import Embedded, connect
 from better_compute.bootstrap.serving import is_private, listen, url_of
+from better_compute.domain.commands import CreatePool
+from better_compute.domain.ids import derive
 from better_compute.domain.problems import ComputeError
 from tests.e2e.conftest import command, serving
 
@@ -123,6 +126,23 @@ def test_a_server_that_nobody_can_ask_says_how_to_get_a_token(tmp_path: Path) ->
         assert asked.json()["data"]["identityId"] == "root-admin"
     with serving(f"sqlite:///{path}") as server:
         assert not [line for line in server.said if hint.match(line)]
+
+
+def test_a_server_tells_once_which_machines_wait_in_vain(tmp_path: Path) -> None:
+    database, world = str(tmp_path / "plane.db"), tmp_path / "world.yaml"
+    world.write_text(
+        "sites: [{id: s, tenantId: root, kind: shared, region: eu}]\n"
+        "identities: [{id: sa, tenantId: root}]\n"
+        "machines: [{pool: k, count: 2, gpus: {name: NVIDIA H100 80GB HBM3}}]\n"
+    )
+    with connect(Embedded(database, world), tenant_id="root", caller="sa") as connection:
+        pool = {"site_id": "s", "class_": "metal-host", "gpu_model": "H200", "idempotency_key": "k"}
+        pool_id = derive("pool", "root", "sa", "k")
+        connection.client.pools.create(CreatePool(tenant_id="root", pool_id=pool_id, **pool))  # type: ignore[arg-type]
+    with serving(f"sqlite:///{database}") as server:
+        server.stop()
+    told = [line for line in server.said if "machines of the world do not join the pool k: the pool holds H200" in line]
+    assert len(told) == 1
 
 
 def test_the_password_of_a_database_is_not_repeated(postgres_url: str) -> None:
