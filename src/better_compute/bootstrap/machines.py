@@ -197,7 +197,9 @@ def _join_pool(service: Service, sleep: Sleep, pool_id: str, groups: Sequence[Ma
     for start in range(0, len(places), _CHUNK):
         # Once left out, a group has a gap: the rest of it comes when it is let in from its beginning.
         chunk = [place for place in places[start : start + _CHUNK] if place[0] not in out]
-        if start and chunk:
+        if not chunk:
+            continue
+        if start:
             sleep(_PAUSE)
         out |= service.store.transact(partial(_join, service, pool_id, chunk))
     return [refusal for refusal in out.values() if refusal]
@@ -205,20 +207,18 @@ def _join_pool(service: Service, sleep: Sleep, pool_id: str, groups: Sequence[Ma
 
 def _join(service: Service, pool_id: str, chunk: Sequence[tuple[str, int]], tx: Tx) -> dict[str, str]:
     """Let those of some machines, by digest of their group and number, that are not there into their pool. Returns the
-    groups that are left out, and why; blank for one that is another's to let in."""
+    groups that are left out, and why; blank for one that this pool is not the one for by now."""
     # The groups are locked before the pool, in every process.
     noted = tx.machine_groups({digest for digest, _ in chunk})
     homes = {home.group.digest: home for home in _homes(tx, noted.values()) if home.pool.id == pool_id}
     state = tx.pool_state(pool_id, [])
-    if state.pool is None or state.pool.archived:
-        return dict.fromkeys(noted, "")
-    out = {digest: "" for digest in noted if digest not in homes or noted[digest].joined is not None}
-    for digest in noted.keys() - out:
+    out = dict.fromkeys(noted.keys() - homes, "")
+    for digest in homes:
         if refusal := _refusal(homes[digest].machines, state, service.clock()):
             out[digest] = refusal
     machines = [homes[digest].machine(number) for digest, number in chunk if digest not in out]
     there = tx.nodes_there([str(machine.id) for machine in machines])
-    admit(service, tx, ACTOR, state, state.pool, [machine for machine in machines if machine.id not in there])
+    admit(service, tx, ACTOR, state, known(state), [machine for machine in machines if machine.id not in there])
     whole = [digest for digest, number in chunk if digest not in out and number + 1 == noted[digest].count]
     tx.put_machine_groups([replace(noted[digest], joined=pool_id) for digest in whole])
     return out

@@ -6,11 +6,13 @@ import hashlib
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import select
 
 from better_compute.domain.commands import Command
 from better_compute.domain.state import Delta
 from better_compute.service.ports import EventQuery, EventRecord, Tx
 from better_compute.storage import SqlStore
+from better_compute.storage import tables as t
 from better_compute.storage.chain import chain_hash, link
 from tests.better_compute.storage.changes import (
     carry_out,
@@ -195,6 +197,8 @@ def test_machines_that_join_at_once_have_one_event_each_in_their_order(store: Sq
     assert [event.id for event in of_pool] == sorted(event.id for event in of_pool)
     assert len(of_pool) == 4
     assert pool_state(store).rollup.nodes == 4
+    revisions = select(t.events.c.revision).where(t.events.c.pool_id == "pool_1").order_by(t.events.c.id)
+    assert store._database.read(lambda c: list(c.execute(revisions).scalars())) == [1, 2, 3, 4, 5]
 
 
 def test_a_hundred_machines_join_with_as_few_statements_as_two(store: SqlStore) -> None:
