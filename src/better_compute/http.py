@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 import httpcore
 import httpx
 
+from better_compute.domain.policy.urls import mask_server
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from better_compute.wire.message import BODY_LIMIT, Handle, Request, Response, headers_of
 
@@ -93,7 +94,8 @@ class Http:
         except (OSError, ImportError, ValueError, httpx.InvalidURL) as error:
             # A file of certificates that is not there, a proxy whose URL cannot be used.
             message = f"the network settings of the environment cannot be used: {error}"
-            raise _refused(message, "see SSL_CERT_FILE, HTTPS_PROXY and ALL_PROXY") from error
+            hint = "see SSL_CERT_FILE, HTTPS_PROXY and ALL_PROXY"
+            raise ComputeError(Problem(INVALID_INPUT, "client.network", message, hint=hint)) from error
         _limit(self._client, PATIENCE * timeout, clock)
 
     def _open(self, token: str | None, transport: httpx.BaseTransport | None) -> httpx.Client:
@@ -149,7 +151,10 @@ class Http:
                 f"the certificate of {self.server} is not trusted: {text}", hint, transient=False, sent=False
             )
         if isinstance(error, httpx.ConnectError | httpx.ProxyError):
-            return NetworkError(f"cannot connect to {self.server}: {text}", "is the server running?", sent=False)
+            hint = "is the server running?"
+            if self._client._transport_for_url(httpx.URL(self.server)) is not self._client._transport:
+                hint = "is the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY running, and the server behind it?"
+            return NetworkError(f"cannot connect to {self.server}: {text}", hint, sent=False)
         lasting = isinstance(error, httpx.LocalProtocolError | httpx.DecodingError | httpx.UnsupportedProtocol)
         return NetworkError(f"the connection to {self.server} broke: {text}", transient=not lasting)
 
@@ -202,7 +207,8 @@ class _Backend(httpcore.SyncBackend):
 def _limit(client: httpx.Client, seconds: float, clock: Callable[[], float]) -> None:
     """No call of the client takes longer. httpx has limits for each read and write, none for all of them, and no public
     way to its network: after an upgrade it must still hold, and tests see it, that each of its transports, those of
-    proxies included, has a `_pool` of httpcore, which takes its connections from its `_network_backend`."""
+    proxies included, has a `_pool` of httpcore, which takes its connections from its `_network_backend`; and that
+    `_transport` is the one without a proxy."""
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx.HTTPTransport):
             transport._pool._network_backend = _Backend(seconds, clock)
@@ -224,7 +230,8 @@ def checked_url(server: str, *, with_token: bool) -> str:
         scheme = "http" if is_loopback(server.partition(":")[0]) else "https"
         near = re.fullmatch(r"[\w.-]+(:\d+)?(/\S*)?", server)
         hint = f'did you mean "{scheme}://{server}"?' if near else "it reads https://HOST[:PORT][/PATH]"
-        raise _refused("this is not the URL of a server" if url is None else f"not the URL of a server: {server}", hint)
+        shown = f"not the URL of a server: {mask_server(server)}"
+        raise _refused("this is not the URL of a server" if url is None else shown, hint)
     if with_token and url.scheme == "http" and not is_loopback(url.hostname):
         raise _refused(f"a token is not sent over plain http to {url.hostname}", "use https")
     return server.rstrip("/")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
@@ -33,7 +32,7 @@ from fleetctl.errors import (
     Stop,
 )
 from fleetctl.files import FilesError
-from fleetctl.journal import Journal, Outcome
+from fleetctl.journal import Journal, Outcome, Stream, opened_journal
 from fleetctl.plan import Plan
 from fleetctl.session import Request, Session, caller_of, connected, opened, read
 from fleetctl.signals import interruptible
@@ -119,9 +118,9 @@ def apply(request: Request, how: How) -> Finished:
         if (made.operations or made.findings) and not how.approve(document):
             raise Stop(EXIT_ERROR, "not approved: nothing was written")
         made, stop = replace(made, digest=digest), Event()
-        with interruptible(stop) as caught:
+        with opened_journal(how.journal) as stream, interruptible(stop) as caught:
             # 7. Run it.
-            outcomes = _run(made, session, how, stop)
+            outcomes = _run(made, session, how, stream, stop)
             # 8. Say what was done and what was not: also to whoever interrupts.
             finished = report.of_apply(made, outcomes, session.header(), how.approved_by, caught.name)
             remark = "" if how.report_file is None else _keep(how.report_file, finished)
@@ -171,6 +170,9 @@ def _judged(session: Session) -> Plan:
     made = planning.make(session.desired, session.live)
     caller = session.desired.places.get("caller")
     found = preflight.check(made, session.live, session.client, caller, session.declared.hint)
+    if any(problem.severity == "error" for problem in found):
+        born = {operation.pool_id for operation in made.operations if operation.action == "create"}
+        found = preflight.joined(found, check(session.desired, born))
     placed = replace(made, findings=tuple(sorted([*made.findings, *found], key=_in_files)))
     return placed.with_findings(guards.check(made, session.live, session.request.override))
 
@@ -207,23 +209,18 @@ def _approved(saved: approval.SavedPlan | None, expect: str | None, made: Plan, 
     return saved.digest
 
 
-def _run(made: Plan, session: Session, how: How, stop: Event) -> tuple[Outcome, ...]:
-    with ExitStack() as stack:
-        stream = stack.enter_context(how.journal.open("ab", buffering=0)) if how.journal else None
+def _run(made: Plan, session: Session, how: How, stream: Stream | None, stop: Event) -> tuple[Outcome, ...]:
+    with ThreadPoolExecutor(how.parallelism) as executor:
         writer = applying.Writer(
             client=session.client,
-            executor=stack.enter_context(ThreadPoolExecutor(how.parallelism)),
+            executor=executor,
             parallelism=how.parallelism,
             change=_change(made, session),
             journal=Journal(stream, machine.clock, made.digest),
             progress=how.progress,
             stop=stop,
         )
-        try:
-            return applying.run(made, writer)
-        except KeyboardInterrupt:
-            message = "stopped at the second signal: what was under way may have been carried out, and is not reported"
-            raise Stop(EXIT_INTERRUPTED["SIGINT"], message, hint="the same command again finds out") from None
+        return applying.run(made, writer)
 
 
 def _change(made: Plan, session: Session) -> dict[str, Any]:

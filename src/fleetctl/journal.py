@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from typing import IO, Any, Literal
 
 from better_compute.domain.problems import Problem
 from fleetctl.plan import Operation
 
+Stream = IO[bytes]
 Status = Literal["done", "failed", "blocked", "notStarted"]
 
 
@@ -27,12 +30,22 @@ class Outcome:
     attempts: int = 0
 
 
+@contextmanager
+def opened_journal(path: Path | None) -> Iterator[Stream | None]:
+    """Where a journal goes on, if there is to be one; nothing that is written is kept back. Raises OSError."""
+    if path is None:
+        yield None
+        return
+    with path.open("ab", buffering=0) as stream:
+        yield stream
+
+
 class Journal:
     """JSON lines: one for the run, then one an attempt and one an outcome, each written out before the next call is
     made. Holds no values of fleet files. `clock` gives epoch milliseconds; `stream` keeps nothing back. Writing raises
     OSError."""
 
-    def __init__(self, stream: IO[bytes] | None, clock: Callable[[], int], digest: str) -> None:
+    def __init__(self, stream: Stream | None, clock: Callable[[], int], digest: str) -> None:
         self._stream, self._clock, self._digest, self._lock = stream, clock, digest, Lock()
 
     def begun(self, change: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import re
@@ -15,6 +16,7 @@ _PATIENCE = 10.0
 _YAML = (".yaml", ".yml")
 _LINKS = 40
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
+_MOST_FILES = 2**31 - 1
 _OPEN = re.compile(rf"/(?:dev|proc/(?:self|thread-self|{os.getpid()}))/fd/(\d+)")
 
 
@@ -81,7 +83,8 @@ def check_output(path: Path, *, append: bool) -> None:
     nothing behind. Raises OSError."""
     descriptor = None if append else _descriptor(path)
     if descriptor is not None:
-        os.fstat(descriptor)
+        if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OSError(errno.EBADF, "it is open to be read alone", str(path))
         return
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -92,6 +95,15 @@ def check_output(path: Path, *, append: bool) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     else:
         tempfile.TemporaryFile(dir=Path(os.path.realpath(path)).parent).close()
+
+
+def identity(path: Path) -> tuple[int, int] | str:
+    """What is the same for two names of one file, hard links included; of a file that is not there its whole name."""
+    try:
+        state = os.stat(path)
+    except (OSError, ValueError):
+        return os.path.realpath(path)
+    return state.st_dev, state.st_ino
 
 
 def remove(path: Path) -> None:
@@ -134,7 +146,7 @@ def _descriptor(path: Path) -> int | None:
         if step in _STANDARD:
             return _STANDARD.index(step)
         if found := _OPEN.fullmatch(step):
-            return int(found[1])
+            return min(int(found[1]), _MOST_FILES)
         if not os.path.islink(step):
             return None
         step = os.path.abspath(os.path.join(os.path.dirname(step), os.readlink(step)))

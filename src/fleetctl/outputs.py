@@ -9,6 +9,9 @@ from fleetctl import machine
 from fleetctl.desired import Desired, Embedded
 from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop
 
+_BESIDE = ("-wal", "-shm", "-journal")
+"""What ends the names of the files that SQLite keeps beside a database."""
+
 
 def check(desired: Desired, base: Path, *, saved: Path | None, journal: Path | None = None) -> None:
     """Whether a plan or report can be saved, and a journal go on, in the place named; `base` is the fleet's directory.
@@ -29,9 +32,11 @@ def check(desired: Desired, base: Path, *, saved: Path | None, journal: Path | N
 def _check_apart(path: Path, desired: Desired, base: Path) -> None:
     """What is written takes the place of nothing that the fleet is made of, and will not be read as part of it."""
     server, real = desired.server, Path(os.path.realpath(path))
-    own = {os.path.realpath(base / file) for file in desired.files}
+    own = [base / file for file in desired.files]
     if isinstance(server, Embedded):
-        own |= {os.path.realpath(name) for name in (server.database, server.world) if name}
-    if str(real) in own or (real.suffix in (".yaml", ".yml") and real.is_relative_to(base)):
+        own += [Path(server.database + beside) for beside in ("", *_BESIDE)]
+        own += [Path(server.world)] if server.world else []
+    is_read = real.suffix in (".yaml", ".yml") and real.is_relative_to(base)
+    if is_read or machine.identity(path) in {machine.identity(each) for each in own}:
         message = f"{path} is a file of the fleet, or would be read as one: nothing was written"
         raise Stop(EXIT_USAGE, message, hint="choose another name, such as one that ends in .json")

@@ -58,6 +58,18 @@ def check(
     ]
 
 
+def joined(found: list[Problem], offline: Iterable[Problem]) -> list[Problem]:
+    """Beside what preflight found, what is known offline of the same pools: it is judged by itself there, and hidden
+    here by a creation that is refused. What is told already is not told again, also where defaults say it for all."""
+    told = {(p.rule, p.source) for p in found}
+    rules = {p.rule for p in found}
+    return found + [
+        p
+        for p in offline
+        if (p.rule, p.source) not in told and not (p.path.startswith("defaults.") and p.rule in rules)
+    ]
+
+
 def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[Problem]]:
     """Run the operations one after the other on a model of the live state: the problems of each."""
     facts = Facts(actor_id=caller, now=live.instance.now, sites=live.sites, tenants=None, accounts=None, attestors=None)

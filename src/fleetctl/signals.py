@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Event
 from types import FrameType
 
+_AT_ONCE = b"""\
+STOPPED: a second signal came: what was under way may have been carried out, and is not reported
+Hint: the same command again finds out
+"""
+
 
 @dataclass(slots=True)
 class Caught:
-    """The name of the signal that came, None when there was none."""
+    """The name of the first signal that came, None when there was none."""
 
     name: str | None = None
 
 
 @contextmanager
 def interruptible(stop: Event) -> Iterator[Caught]:
-    """The first signal sets `stop`; a second one of the same kind does what it always did."""
+    """The first signal sets `stop`. A second one of the same kind ends the process there and then: calls in flight are
+    waited for no longer, and what is not known is said."""
     caught = Caught()
+    came: set[int] = set()
 
     def handle(number: int, _: FrameType | None) -> None:
         caught.name = caught.name or signal.Signals(number).name
+        if number in came:
+            # What prints may be in the middle of a line, and threads of calls would be waited for: neither is asked.
+            with suppress(OSError):
+                os.write(2, _AT_ONCE)
+            os._exit(128 + signal.Signals[caught.name])
+        came.add(number)
         stop.set()
-        signal.signal(number, before[signal.Signals(number)])
 
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.getsignal(number) for number in numbers}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from better_compute.domain import problems
 from better_compute.domain.policy.secrets import mask_text
+from better_compute.domain.policy.urls import mask_server
 from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem
 from fleetctl.desired import Desired, Embedded
 from fleetctl.errors import EXIT_STALE, Stop
@@ -58,7 +59,7 @@ def check_pins(desired: Desired, environ: Mapping[str, str], base: Path, asked: 
     that no flag overrides, of what the command needs."""
     pins = {TENANT: desired.tenant_id, CALLER: desired.caller, SERVER: _spelled(desired.server, base)}
     wrong = tuple(
-        mask_text(f"{name} is {environ[name]}, and the files say {pin}")
+        f"{name} is {mask_server(environ[name])}, and the files say {pin}"
         for name, pin in pins.items()
         if name in asked and pin is not None and environ.get(name) and not _same(name, environ[name], pin)
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fleetctl.desired.load import load
-from fleetctl.machine import check_output, commit_of, remove, save
+from fleetctl.machine import check_output, commit_of, identity, remove, save
 
 
 def test_a_file_is_written_for_its_owner_alone(tmp_path: Path) -> None:
@@ -89,6 +89,27 @@ def test_what_can_be_written_is_found_out_without_a_trace(tmp_path: Path, append
     for path in ("file", "link", "pipe", "new", "/dev/null", "/dev/stderr"):
         check_output(tmp_path / path, append=append)
     assert {path.name: path.lstat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+def test_what_is_open_to_be_read_alone_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with (tmp_path / "file").open("rb") as reading, pytest.raises(OSError, match="open to be read alone"):
+        check_output(Path(f"/dev/fd/{reading.fileno()}"), append=False)
+
+
+def test_a_number_that_no_descriptor_has_is_none() -> None:
+    for path in (Path(f"/dev/fd/{2**70}"), Path("/dev/fd/2147483647")):
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            check_output(path, append=False)
+
+
+def test_two_names_of_one_file_are_one(tmp_path: Path) -> None:
+    file, hard, soft = (tmp_path / name for name in ("file", "hard", "soft"))
+    assert identity(file) == identity(tmp_path / "." / "file") != identity(hard)
+    file.write_bytes(b"")
+    hard.hardlink_to(file)
+    soft.symlink_to("file")
+    assert identity(file) == identity(hard) == identity(soft)
 
 
 def test_what_is_not_open_cannot_be_written(tmp_path: Path) -> None:

@@ -173,6 +173,23 @@ def test_nor_does_an_account_that_is_not_there(home: Home) -> None:
     ]
 
 
+def test_a_field_that_is_wrong_hides_nothing_that_validate_knows(home: Home) -> None:
+    home.wish(
+        entry("a", {"acme": 8}, sharing="timeslice", gpuModel="H10O"),
+        entry("b", {"acme": 8}, sharing="mps", policy={"gpu": {"slots": 2}}),
+        entry("c", {"acme": 8}, gpuModel="H200Z"),
+    )
+    validated = home.run("validate", "--format", "json").report["problems"]
+    planned = home.plan(code=3).report["findings"]
+
+    def of(problems: list[dict[str, Any]]) -> set[tuple[str, str]]:
+        return {(p["rule"], p["path"]) for p in problems}
+
+    assert of(validated) <= of(planned)
+    assert len(of(planned)) == len(planned)
+    assert {"offer.sharing", "pool.model"} <= {rule for rule, _ in of(planned)}
+
+
 def test_without_a_site_of_its_own_a_tenant_is_told_of_the_site_alone(home: Home) -> None:
     home.sql("UPDATE sites SET tenant_id = 'globex' WHERE id = 'site_acme'")
     home.wish(entry("a", {"globx": 8}, siteId="site_fra1"), tenantId="acme", caller="sa_acme")

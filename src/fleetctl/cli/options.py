@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from better_compute.domain.escape import CONTROL
 from better_compute.domain.problems import did_you_mean
 from fleetctl.cli import failure, streams
 from fleetctl.cli.streams import Format
@@ -196,6 +197,8 @@ def _reason(_ctx: click.Context, _param: click.Parameter, text: str | None) -> s
         length = len(text.encode("utf-16-le")) // 2
     except UnicodeEncodeError:
         raise click.BadParameter("it is no Unicode text") from None
+    if re.search(f"[{CONTROL}]", text):  # no event keeps one: the first write would be refused
+        raise click.BadParameter("it holds control characters")
     if length > _LONGEST_REASON:
         raise click.BadParameter(f"it has {length} characters, and {_LONGEST_REASON} may be")
     return text
@@ -214,9 +217,11 @@ def _seconds(_ctx: click.Context, _param: click.Parameter, given: float) -> floa
 def check_apart(named: Mapping[str, Path | None]) -> None:
     """What is written in the place of a plan file or a token would cost these, a journal in that of the report its
     lines. What is no file (`/dev/stderr`) may be named twice. Raises click.UsageError; files by their flags."""
-    flags: dict[Path, str] = {}
+    from fleetctl.machine import identity  # not at the top: `--help` writes nothing
+
+    flags: dict[object, str] = {}
     for flag, path in named.items():
         if path is not None and (path.is_file() or not path.exists()):
-            first = flags.setdefault(path.resolve(), flag)
+            first = flags.setdefault(identity(path), flag)
             if first != flag:
                 raise click.UsageError(f"{first} and {flag} name the same file")

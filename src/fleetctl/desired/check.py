@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from better_compute.domain.atoms import ATOMS, DEFAULT_AGENT, DEFAULT_SHARING
@@ -20,9 +20,9 @@ _WORDS = frozenset({"pool.class", "pool.sharing", "pool.agent", "pool.model"})
 """Rules on one field alone: where the defaults say it, it is wrong there, once for all pools that leave it out."""
 
 
-def check(desired: Desired) -> list[Problem]:
+def check(desired: Desired, only: Collection[str] | None = None) -> list[Problem]:
     """Every problem of the rules, with its source, each once, in order of pool ids: errors and warnings. What cannot
-    be judged without live state is not among them.
+    be judged without live state is not among them. `only`: of the pools with these ids.
 
     Most pools of a fleet differ in names, sites and numbers alone. `load` has seen to it that numbers are in range, so
     where one pool is sound, so is every other of its shape.
@@ -30,6 +30,8 @@ def check(desired: Desired) -> list[Problem]:
     sound: set[str] = set()
     found: dict[Problem, None] = {}
     for entry in desired.entries.values():
+        if only is not None and entry.pool_id not in only:
+            continue
         if entry.pool is None or (shape := _shape(entry.pool, entry.offers)) in sound:
             continue
         problems = dict.fromkeys(_check_entry(entry, entry.pool, desired.places.get("defaults")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from better_compute.domain import escape
 from better_compute.domain.problems import INVALID_INPUT, Problem, Source
 from fleetctl.files.document import FilesError
 
@@ -13,10 +14,10 @@ MAX_BYTES = 16 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 _PRINTABLE_ASCII = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
-_REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_REFUSED = re.compile(f"[{escape.CONTROL}\u2028\u2029\ufeff\ufffe\uffff]")
 _PAIR = re.compile(r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\.")
 
-CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+CONTROL = re.compile(f"[{escape.CONTROL}]")
 """What no value may hold, however it was written: control characters other than tab and line ends."""
 
 

@@ -51,7 +51,8 @@ def content(operation: Operation, key: bytes) -> dict[str, Json]:
     others: that is no part of what is approved."""
 
     def keyed(value: Any) -> Json:
-        return {"hmac": hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest()}
+        # No text of files or servers holds a NUL, so nothing in clear looks like what stands here for a secret.
+        return "\0" + hmac.new(key, canonical_json(value), hashlib.sha256).hexdigest()
 
     return {
         "action": operation.action,

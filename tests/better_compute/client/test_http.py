@@ -55,7 +55,8 @@ def test_what_is_not_the_url_of_a_server_is_refused_with_the_nearest_good_one(ur
 
 
 def test_a_password_in_a_url_is_refused_and_not_shown() -> None:
-    for url in ("https://ci:pw-example@h", "ftp://ci:pw-example@h", "https://ci:pw-example@h:x"):
+    schemeless = ("ci:pw-example@h", "//ci:pw-example@h", "ci:pw-example@h:80/x")
+    for url in ("https://ci:pw-example@h", "ftp://ci:pw-example@h", "https://ci:pw-example@h:x", *schemeless):
         with pytest.raises(ComputeError) as caught:
             checked_url(url, with_token=False)
         assert "pw-example" not in repr(caught.value.problems)
@@ -101,11 +102,22 @@ def test_a_proxy_is_used_for_other_machines(server: Server, monkeypatch: pytest.
     assert server.received[0].path == "http://compute.invalid/api/compute/system/info"
 
 
+def test_a_proxy_that_is_not_there_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    http = Http("http://compute.invalid")
+    with pytest.raises(NetworkError) as caught:
+        http.post("/", b"{}", {})
+    http.close()
+    assert "is the proxy of HTTPS_PROXY" in caught.value.hint
+
+
 def test_certificates_that_are_not_there_are_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
     with pytest.raises(ComputeError, match="network settings of the environment") as caught:
         Http("https://compute.example.com")
     assert "SSL_CERT_FILE" in caught.value.problems[0].hint
+    assert caught.value.problems[0].path == ""
 
 
 def test_as_many_calls_are_under_way_as_an_apply_makes_at_most(server: Server) -> None:

@@ -264,6 +264,7 @@ class TestUsage:
             (["plan", "--allow", "archives=1", "--allow", "archives=2", "--reason", "x"], "given twice"),
             (["plan", "--reason", "x" * 201], "201 characters"),
             (["plan", "--reason", " "], "blank"),
+            (["plan", "--reason", "a\x9bb"], "control characters"),
             (["plan", "--reason", "\U0001f600" * 101], "202 characters"),
             (["plan", "--reason", "\udcff"], "no Unicode text"),
             (["plan", "--format", "yaml"], "'yaml'"),

@@ -42,6 +42,32 @@ class TestBeforeAnythingIsAsked:
         assert "nothing was written" in ran.err
         assert files(fleet) == before
 
+    @pytest.mark.parametrize("name", ["fleet.yaml", "world.yaml", ".fleet/plane.db"])
+    def test_another_name_of_a_file_of_the_fleet_is_refused(
+        self, name: str, flags: tuple[str, ...], fleet: Fleet, tmp_path: Path
+    ) -> None:
+        assert fleet.on("plan").code == 0
+        file, link = fleet.directory / name, tmp_path / "link"
+        link.hardlink_to(file)
+        data = file.read_bytes()
+        assert fleet.on(*flags, str(link)).code == 64
+        assert file.read_bytes() == data
+
+    @pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+    def test_what_a_database_keeps_beside_itself_is_of_the_fleet(
+        self, end: str, flags: tuple[str, ...], fleet: Fleet
+    ) -> None:
+        path = fleet.directory / f".fleet/plane.db{end}"
+        path.parent.mkdir()
+        assert (fleet.on(*flags, str(path)).code, path.exists()) == (64, False)
+
+    def test_a_link_that_leads_to_itself_is_no_crash(
+        self, flags: tuple[str, ...], fleet: Fleet, tmp_path: Path
+    ) -> None:
+        (tmp_path / "loop").symlink_to("loop")
+        assert fleet.on(*flags, str(tmp_path / "loop")).code in (0, 1)
+        assert "INTERNAL_ERROR" not in fleet.on(*flags, str(tmp_path / "loop")).err
+
     def test_what_can_be_written_is_not_until_there_is_something_to_write(
         self, flags: tuple[str, ...], fleet: Fleet, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -58,6 +84,14 @@ def report(fleet: Fleet, tmp_path: Path) -> Path:
     assert fleet.on("apply", "--yes", "--report", str(path)).code == 0
     assert path.exists()
     return path
+
+
+def test_a_journal_takes_the_place_of_no_plan(fleet: Fleet, tmp_path: Path) -> None:
+    plan, link = tmp_path / "plan.json", tmp_path / "link"
+    assert fleet.on("plan", "--out", str(plan)).code == 0
+    link.hardlink_to(plan)
+    ran = fleet.on("apply", "--plan", str(plan), "--journal", str(link))
+    assert (ran.code, "--plan and --journal name the same file" in ran.err) == (64, True)
 
 
 class TestReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from dataclasses import fields, replace
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from better_compute.domain.commands import UpdatePool
+from better_compute.domain.policy import check_policy
 from fleetctl.live import Live
 from fleetctl.plan import Plan, Scope, make
 from fleetctl.plan.digest import content, operation_digest, plan_digest
@@ -114,6 +116,18 @@ def test_a_secret_counts_and_cannot_be_guessed_without_the_key() -> None:
     assert len(digests) == 3
     contents = [content(operation, live.instance.digest_key) for operation in planned(live).operations]
     assert "hunter2-example" not in json.dumps(contents)
+
+
+def test_nothing_in_clear_looks_like_a_secret() -> None:
+    """Whoever may read the tenant's pools has the key, and could write down what stands for a secret in the digest."""
+    live, url = ControlPlane().live(), "https://u:p@host/"
+    secret = hmac.new(live.instance.digest_key, json.dumps(url).encode(), hashlib.sha256).hexdigest()
+    alike = [{"x": url}, {"x": secret}, {"x": {"hmac": secret}}, {"x": [secret]}]
+    assert len({planned(live, policy=policy).digest for policy in alike}) == len(alike)
+    (create, *_) = planned(live, policy={"x": url}).operations
+    stands_for_it = content(create, live.instance.digest_key)["after"]["policy"]["x"]
+    refused = check_policy({"x": stands_for_it}, sharing="exclusive", class_="metal-host", attestors=None)
+    assert ["control characters" in problem.message for problem in refused] == [True]
 
 
 def test_without_a_secret_the_key_does_not_count_for_the_digest_but_for_the_inputs() -> None:

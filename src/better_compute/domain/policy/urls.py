@@ -22,6 +22,14 @@ def mask_text(value: str) -> str:
     return _USER_PART.sub(rf"\1{SENSITIVE}@", value) if "@" in value else value
 
 
+def mask_server(server: str) -> str:
+    """What should be the URL of a server, as it may be shown: nothing of what stands before its last `@`, also where no
+    scheme begins it."""
+    user, at, place = server.rpartition("@")
+    scheme, separator, _ = user.rpartition("://")
+    return f"{scheme}{separator}{SENSITIVE}@{place}" if at else server
+
+
 def mask_database(database: str) -> str:
     """A database as it may be shown: the path of an SQLite file as it is; of a URL neither what stands before its last
     `@` (a password may hold any character, where its writer escaped none) nor its parameters, of which one may be a
