@@ -10,7 +10,7 @@ from better_compute.domain.words import slip_of
 
 _FEW = 200
 """So many names are looked at for likeness as well, which takes three times as long in all."""
-_LETTERS = 1_000_000
+_LETTERS = 500_000
 """So many may be compared in one run: a mistake that stands in every entry is not worth one look at every other."""
 
 
