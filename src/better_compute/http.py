@@ -91,11 +91,14 @@ class Http:
         self._timeout = timeout
         try:
             self._client = self._open(token, transport)
-        except (OSError, ImportError, ValueError, httpx.InvalidURL) as error:
-            # A file of certificates that is not there, a proxy whose URL cannot be used.
-            message = f"the network settings of the environment cannot be used: {error}"
-            hint = "see SSL_CERT_FILE, HTTPS_PROXY and ALL_PROXY"
+        except (OSError, ImportError) as error:
+            message, hint = f"the network settings of the environment cannot be used: {error}", "see SSL_CERT_FILE"
             raise ComputeError(Problem(INVALID_INPUT, "client.network", message, hint=hint)) from error
+        except (ValueError, httpx.InvalidURL):
+            # The text of the error may hold a part of the password.
+            message = "a proxy that the environment names cannot be used: its URL is none"
+            hint = "see HTTPS_PROXY, HTTP_PROXY and ALL_PROXY; in a password / is written %2F, # %23 and @ %40"
+            raise ComputeError(Problem(INVALID_INPUT, "client.network", message, hint=hint)) from None
         _limit(self._client, PATIENCE * timeout, clock)
 
     def _open(self, token: str | None, transport: httpx.BaseTransport | None) -> httpx.Client:
@@ -152,6 +155,8 @@ class Http:
             )
         if isinstance(error, httpx.ConnectError | httpx.ProxyError):
             hint = "is the server running?"
+            if "WRONG_VERSION_NUMBER" in text:
+                hint = "what answers there does not speak TLS: is it http, or another port?"
             if self._client._transport_for_url(httpx.URL(self.server)) is not self._client._transport:
                 hint = "is the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY running, and the server behind it?"
             return NetworkError(f"cannot connect to {self.server}: {text}", hint, sent=False)

@@ -41,6 +41,7 @@ class SavedPlan:
     scope: Scope
     digest: str
     inputs: str
+    url: str
     sequence: int
     commit: str | None
     expires_at: int | None
@@ -65,8 +66,12 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: st
         raise Stop(EXIT_STALE, message, rule="plan.expired")
     if saved.inputs != plan.inputs:
         differences = _differences(saved.operations, plan)
-        message = _other_inputs(same=saved.commit is not None and saved.commit == commit and not differences)
-        raise Stop(EXIT_STALE, message, (*_commits(saved.commit, commit), *differences), _NEW, "plan.inputs")
+        same = saved.commit is not None and saved.commit == commit and not differences
+        elsewhere, url = saved.url != live.instance.url, live.instance.url
+        where = [f"planned for {saved.url}, this is {url}"] if elsewhere else []
+        hint = f"if {saved.url} is meant: --server {saved.url}; else {_NEW}" if elsewhere else _NEW
+        details = (*where, *_commits(saved.commit, commit), *differences)
+        raise Stop(EXIT_STALE, _other_inputs(same=same, elsewhere=elsewhere), details, hint, "plan.inputs")
     if saved.digest == plan.digest:
         return
     both: list[SavedOperation | Operation] = [*saved.operations, *plan.operations]
@@ -96,9 +101,11 @@ def _moved(events: Iterable[LastEvent], names: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _other_inputs(*, same: bool) -> str:
+def _other_inputs(*, same: bool, elsewhere: bool) -> str:
     """Inputs are the files under a key of the database: where the files are the same, it is another database. They are
     where their commit is, and all that is to be done: the same commit may hold another fleet."""
+    if elsewhere:
+        return "the files, or the control plane, are not those that the plan was made from"
     if same:
         return "the control plane is another than the plan was made for, of the same name: its database was made anew"
     return "the files are not those that the plan was made from, or the control plane's database was made anew"

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import IO, Any, Literal
 
 from better_compute.domain.problems import Problem
+from fleetctl import machine
 from fleetctl.plan import Operation
 
 Stream = IO[bytes]
@@ -32,11 +33,11 @@ class Outcome:
 
 @contextmanager
 def opened_journal(path: Path | None) -> Iterator[Stream | None]:
-    """Where a journal goes on, if there is to be one; nothing that is written is kept back. Raises OSError."""
+    """Where a journal goes on, if there is to be one. Raises OSError."""
     if path is None:
         yield None
         return
-    with path.open("ab", buffering=0) as stream:
+    with machine.at_once(path) as stream:
         yield stream
 
 

@@ -10,7 +10,9 @@ import re
 import tempfile
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 _PATIENCE = 10.0
 _YAML = (".yaml", ".yml")
@@ -88,9 +90,11 @@ def check_output(path: Path, *, append: bool) -> None:
         return
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    with suppress(FileNotFoundError):
+        os.stat(path)  # whatever else is wrong, such as links in a circle
     if append and path.is_file():
         path.open("ab").close()
-    elif path.exists() and not path.is_file():  # to open a pipe is to wait for its reader
+    elif path.exists() and not path.is_file():  # a pipe's reader would take this for the end
         if not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     else:
@@ -123,7 +127,8 @@ def save(path: Path, data: bytes) -> None:
             stream.write(data)
         return
     if path.exists() and not path.is_file():
-        path.write_bytes(data)
+        with at_once(path) as stream:
+            stream.write(data)
         return
     path = Path(os.path.realpath(path))
     try:
@@ -137,6 +142,18 @@ def save(path: Path, data: bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def at_once(path: Path) -> BinaryIO:
+    """Open a file to be appended to; nothing that is written is kept back. Raises OSError, also for a pipe that nobody
+    reads, where opening it would wait for somebody."""
+
+    def opener(name: str, flags: int) -> int:
+        descriptor = os.open(name, flags | os.O_NONBLOCK, 0o666)
+        os.set_blocking(descriptor, True)
+        return descriptor
+
+    return open(path, "ab", buffering=0, opener=opener)
 
 
 def _descriptor(path: Path) -> int | None:

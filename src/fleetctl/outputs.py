@@ -34,7 +34,8 @@ def _check_apart(path: Path, desired: Desired, base: Path) -> None:
     server, real = desired.server, Path(os.path.realpath(path))
     own = [base / file for file in desired.files]
     if isinstance(server, Embedded):
-        own += [Path(server.database + beside) for beside in ("", *_BESIDE)]
+        # SQLite keeps them beside the file that a link leads to.
+        own += [Path(os.path.realpath(server.database) + beside) for beside in ("", *_BESIDE)]
         own += [Path(server.world)] if server.world else []
     is_read = real.suffix in (".yaml", ".yml") and real.is_relative_to(base)
     if is_read or machine.identity(path) in {machine.identity(each) for each in own}:

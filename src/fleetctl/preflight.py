@@ -181,7 +181,8 @@ class _Names:
             case CreatePool(provider_account_id=str(name)) if rule == "pool.provider":
                 return replace(problem, hint=self._near(rule, name))
             case OfferPool(to_tenant_id=name) if rule == "offer.tenant":
-                return replace(problem, hint=self._near(rule, name))
+                made = f"a world file may bring it in, or `better-compute tenants create --id {name}` makes it"
+                return replace(problem, hint=self._near(rule, name) or made)
         return problem
 
     def _near(self, rule: str, name: str) -> str:

@@ -120,6 +120,9 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
     from better_compute import bootstrap  # not at the top: `validate` needs no server
 
     server = chosen.server
+    if chosen.token is not None and not isinstance(server, str):
+        believed = "an embedded control plane believes the files' caller"
+        request.tell(f"The token of {chosen.token_from} is not used: {believed}")
     if problems := worlds.misnamed(wished) if isinstance(server, str) else worlds.check(wished):
         raise FilesError(problems)
     if not isinstance(server, str) and not bootstrap.is_there(server.database):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from better_compute.domain import problems
 from better_compute.domain.policy.secrets import mask_text
@@ -45,6 +46,11 @@ class Target:
                 first = replace(first, path=self.server_from)
             case Problem(rule="client.token"):
                 first = replace(first, path=self.token_from)
+            case Problem(code=problems.NOT_FOUND, message="there is no such path"):
+                url = urlsplit(self.server)
+                near = f'{self.server_from} names it; did you mean "{url.scheme}://{url.netloc}"?'
+                message = f"{mask_text(self.server)} is no control plane: it has no such path"
+                first = replace(first, message=message, hint=near)
             case Problem(rule=problems.NOT_REACHED):
                 first = replace(first, hint=f"{first.hint} {self.server_from} names it".strip())
             case Problem(code=problems.UNAUTHENTICATED, rule="", hint=""):
@@ -64,7 +70,9 @@ def check_pins(desired: Desired, environ: Mapping[str, str], base: Path, asked: 
         if name in asked and pin is not None and environ.get(name) and not _same(name, environ[name], pin)
     )
     if wrong:
-        raise Stop(EXIT_STALE, "the environment does not match the files' pins; nothing was read", wrong)
+        hint = "--server URL overrides the files for once" if any(each.startswith(SERVER) for each in wrong) else ""
+        message = "the environment does not match the files' pins; nothing was read"
+        raise Stop(EXIT_STALE, message, wrong, hint, "target.pins")
 
 
 def choose(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import threading
 import time
@@ -418,17 +417,6 @@ def test_a_second_signal_ends_the_run_and_says_what_is_not_known(site: Site, num
     )
     site.home.apply()
     assert site.home.is_settled()
-
-
-def test_a_signal_ends_the_wait_for_a_reader_of_the_journal(site: Site, tmp_path: Path) -> None:
-    site.wish(entry(site.key("a"), []))
-    os.mkfifo(tmp_path / "pipe")
-    process = site.home.start("apply", "--yes", "--journal", tmp_path / "pipe")
-    time.sleep(2)
-    process.terminate()
-    assert process.wait(20) == 143
-    process.communicate()
-    assert site.proxy.writes == []
 
 
 def test_a_signal_while_it_waits_for_a_busy_server_ends_the_run_with_a_report(site: Site) -> None:

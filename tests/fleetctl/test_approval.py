@@ -52,10 +52,10 @@ def numbers(home: Home, *actions: str) -> set[int]:
     return {o["n"] for o in home.plan().report["operations"] if o["action"] in actions}
 
 
-def judge(home: Home, saved: SavedPlan, commit: str | None = None) -> tuple[str, ...]:
-    """What keeps the plan from running; nothing when it may."""
+def judge(home: Home, saved: SavedPlan, commit: str | None = None, url: str | None = None) -> tuple[str, ...]:
+    """What keeps the plan from running, at the server that it was made for or at another; nothing when it may."""
     with home.hand("sa_fleet") as client:
-        live = read(client, "", "root")
+        live = read(client, url or saved.url, "root")
         plan: Plan = make(load(home.directory), live)
         try:
             approval.by_file(saved, plan, live, client, commit)
@@ -230,6 +230,13 @@ def test_files_that_changed_are_told_by_commit_and_by_operation(home: Home) -> N
 def test_the_same_files_at_a_database_that_was_made_anew_are_told_so(home: Home) -> None:
     saved = replace(saved_plan(file(home)), inputs="0" * 64, commit="c1")
     assert "its database was made anew" in judge(home, saved, commit="c1")[0]
+
+
+def test_another_control_plane_of_the_same_name_is_told_with_the_flag_that_is_missing(home: Home) -> None:
+    saved = replace(saved_plan(file(home)), inputs="0" * 64, commit="c1", url="https://compute.example.com")
+    message, where = judge(home, saved, commit="c1", url="embedded:.fleet/plane.db")
+    assert message == "the files, or the control plane, are not those that the plan was made from"
+    assert where == "planned for https://compute.example.com, this is embedded:.fleet/plane.db"
 
 
 def test_the_same_commit_may_hold_another_fleet(home: Home) -> None:

@@ -21,6 +21,8 @@ from tests.e2e.partly import do
 from tests.model import ControlPlane, desired, fleet
 from tests.model import entry as wished
 
+MADE = "a world file may bring it in, or `better-compute tenants create --id {}` makes it"
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
@@ -111,9 +113,10 @@ def test_a_slip_in_a_name_is_met_with_the_nearest_that_is_there(
     assert (all(p.hint for p in problems), calls) == (True, asked)
 
 
-def test_a_name_that_is_near_nothing_has_no_hint_and_its_own_tenant_is_none(home: Home) -> None:
+def test_a_tenant_that_is_near_none_is_told_how_one_is_made_and_the_owner_is_none(home: Home) -> None:
     home.wish(entry("a", {"roots": 8, "zzz": 8}))
-    assert [p.hint for p in check(home)[0]] == ["", ""]
+
+    assert [p.hint for p in check(home)[0]] == [MADE.format(name) for name in ("roots", "zzz")]
 
 
 def test_who_may_not_list_tenants_knows_those_that_hold_offers(home: Home) -> None:
@@ -125,7 +128,7 @@ def test_who_may_not_list_tenants_knows_those_that_hold_offers(home: Home) -> No
     hints = {p["path"]: p["hint"] for p in home.plan(code=3).report["findings"]}
     assert hints == {
         "pools[a].offers[globx].toTenantId": 'did you mean "globex"?',
-        "pools[a].offers[inittech].toTenantId": "",
+        "pools[a].offers[inittech].toTenantId": MADE.format("inittech"),
     }
 
 

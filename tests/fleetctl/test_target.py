@@ -112,6 +112,22 @@ def test_a_disagreement_does_not_print_the_user_part_of_a_url() -> None:
     assert "pw-example" not in stopped.value.details[0]
 
 
+def test_who_names_another_server_in_the_environment_is_told_the_flag() -> None:
+    with pytest.raises(Stop) as caught:
+        choose(files(), SERVER="https://other.example.com")
+    assert (caught.value.hint, caught.value.rule) == ("--server URL overrides the files for once", "target.pins")
+    with pytest.raises(Stop) as caught:
+        choose(files(), TENANT="acme")
+    assert caught.value.hint == ""
+
+
+def test_a_url_with_a_path_that_leads_nowhere_is_no_control_plane() -> None:
+    error = ComputeError(Problem("NOT_FOUND", "", "there is no such path"))
+    told = choose(files("https://compute.example.com/api")).told(error).problems[0]
+    assert told.message == "https://compute.example.com/api is no control plane: it has no such path"
+    assert told.hint == 'FLEETCTL_SERVER names it; did you mean "https://compute.example.com"?'
+
+
 def test_every_disagreement_is_told_at_once() -> None:
     with pytest.raises(Stop) as stopped:
         choose(files(), SERVER="https://other.example.com", TENANT="acme", CALLER="sa_other")

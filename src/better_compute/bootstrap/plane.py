@@ -68,8 +68,12 @@ class ControlPlane:
 
         world, service = read_world(path), self.service
         count = self.store.transact(lambda tx: add(tx, world, service.clock, service.entropy))
-        tell(join_all(service, self.sleep))
+        tell(self.let_in())
         return count
+
+    def let_in(self) -> list[str]:
+        """Let in the machines of worlds whose pool is there: those that something kept out; why others may not join."""
+        return join_all(self.service, self.sleep)
 
     def close(self) -> None:
         self.store.close()
@@ -91,7 +95,8 @@ def open_plane(database: str, runtime: Runtime, world: Path | None = None, *, cr
 def opened_store(database: str, runtime: Runtime, *, create: bool = True) -> Store:
     """The database alone, with today's schema: a new one is still nobody's world. Raises ComputeError, as above."""
     if not create and not is_there(database):
-        hint = "`better-compute bootstrap` makes one"
+        served = "`better-compute bootstrap --world FILE --token-file FILE` makes one to serve"
+        hint = f"a fleet's embedded one is made by `fleetctl plan`; {served}"
         raise ComputeError(Problem(INVALID_INPUT, "storage.url", f"there is no database at {database}", hint=hint))
     return open_store(url_of(database), clock=runtime.clock, sleep=runtime.sleep, entropy=runtime.entropy)
 

@@ -6,7 +6,9 @@ import logging
 import re
 import resource
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any
 
 from better_compute.api import server
@@ -72,4 +74,26 @@ def serve(plane: ControlPlane, database: str, listening: socket.socket, say: Cal
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     tell(plane.refusals)
     where = f"listening on {url_of(listening)} for the database {mask_database(database)}"
-    server.make(Door(plane.by_token(log.warning)), lambda: say(where)).run(sockets=[listening])
+    with letting_in(plane):
+        server.make(Door(plane.by_token(log.warning)), lambda: say(where)).run(sockets=[listening])
+
+
+@contextmanager
+def letting_in(plane: ControlPlane, every: float = 30.0) -> Iterator[None]:
+    """Every so many seconds machines of a world join that a busy database or a full disk kept out of their pool: what
+    is served is not opened again for a long time, and no call fails for want of them."""
+    stop = Event()
+
+    def work() -> None:
+        while not stop.wait(every):
+            try:
+                plane.let_in()
+            except Exception:
+                log.exception("machines of the world wait on")
+
+    # Nobody waits for it at the end: what it has not committed is undone, and begun anew by whoever opens the database.
+    Thread(target=work, name="letting-in", daemon=True).start()
+    try:
+        yield
+    finally:
+        stop.set()

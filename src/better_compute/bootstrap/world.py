@@ -75,7 +75,8 @@ def _rows(tx: Tx, world: World, clock: Clock, entropy: Entropy) -> Iterator[_Row
 def _instance(tx: Tx, world: World) -> Iterator[Problem]:
     wanted, there = world.content.instance, tx.instance_id()
     if wanted not in (None, there):
-        hint = "leave it out, or stop what uses the database, remove it, and bootstrap again: a new one takes it"
+        anew = "stop what uses the database, remove it, and begin anew with this file: a new one takes it"
+        hint = f"leave it out, or {anew}"
         yield problem(world, f"this database is the instance {there}", "instance", hint=hint)
 
 

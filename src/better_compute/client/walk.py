@@ -31,7 +31,8 @@ _KEYS: Mapping[str, Callable[[Any], Any]] = {
     "quotas/list": attrgetter("pool_id", "tenant_id", "resource"),
     "events/list": attrgetter("sequence"),
 }
-"""What a list is in order of, strictly rising from its first page to its last; the others by id (api.md, Lists)."""
+"""What a list is in order of, strictly rising from its first page to its last; the others by id. A cursor goes on
+behind a key: what is not in order is told twice, or never."""
 
 
 def pages(

@@ -38,18 +38,21 @@ def _parts(table: Table, begun: bool, *, owned: bool, of_one: bool) -> Select[An
 
 
 @lru_cache
-def _offers(begun: bool) -> Select[Any]:
-    """Offers, each as often as its tenant has rows, once without any."""
+def _offers(dialect: str, begun: bool) -> Select[Any]:
+    """Offers, each as often as its tenant has rows, once without any; the rows of one stand together."""
     held, rows = _parts(t.pool_offers, begun, owned=True, of_one=False).subquery(), t.pool_quotas.c
     of_offer = and_(rows.pool_id == held.c.pool_id, rows.tenant_id == held.c.tenant_id)
-    return select(held, rows.resource, rows.max, rows.used).outerjoin(t.pool_quotas, of_offer)
+    joined = select(held, rows.resource, rows.max, rows.used).outerjoin(t.pool_quotas, of_offer)
+    if dialect == "sqlite":
+        return joined  # it goes through the offers in their order, as its plan says, and would sort them once more
+    return joined.order_by(held.c.pool_id, held.c.tenant_id)
 
 
 class PartTx(Rows):
     """The part of `Tx` about pages of what pools hold."""
 
     def offers(self, query: PartQuery) -> list[HeldOffer]:
-        found = self._walk(query, _offers, 2, lambda _: BARE)
+        found = self._walk(query, partial(_offers, self._dialect), 2, lambda _: BARE)
         return [_offer(rows) for _, rows in sorted(found.items())]
 
     def quota_rows(self, query: PartQuery) -> list[HeldRow]:
@@ -74,7 +77,7 @@ class PartTx(Rows):
             return {}
         given |= {"seer": query.tenant_id, "pool_id": pool_id, "after_tenant_id": tenant_id, "after_resource": resource}
         found: dict[_Key, list[AnyRow]] = {}
-        for begun in (True, False) if one is None else (True,):
+        for begun in (True,) if one is not None else (True, False) if pool_id else (False,):
             if (size := query.limit - len(found)) and not self.cut:
                 for row in self._fitting(statement(begun), weigh, size, parts, **given):
                     found.setdefault(tuple(row[:parts]), []).append(row)

@@ -136,7 +136,7 @@ class PoolTx(EventTx):
     def _held(self, states: dict[str, PoolState], statement: Select[Any], **given: Any) -> Sequence[AnyRow]:
         """Offers or rows of the pools. The pools at the end that there is no room for are taken out: those behind the
         first that has any, since that one is shown however many it has."""
-        most = _ALL if self.room is None else self.room // BARE
+        most = _ALL if self.room is None or len(states) == 1 else self.room // BARE
         rows = self._all(statement, pool_ids=list(states), most=most + 1, **given)
         if len(rows) <= most:
             return rows

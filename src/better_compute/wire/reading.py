@@ -17,6 +17,7 @@ from better_compute.wire.inputs import ID
 T = TypeVar("T", bound=Struct)
 
 # Where it happened stands last, and holds nothing of what was given; before it a name or a value may read like a place.
+# Of what happened at the root no place is told: a name there may still look like one, and misleads its sender alone.
 _AT = r" - at (?:`key` in )?`\$\.?([^`]*)`"
 _PLACE = re.compile(rf"(.*){_AT}", re.DOTALL)
 _UNKNOWN = re.compile(rf"Object contains unknown field `(.*?)`(?:{_AT})?", re.DOTALL)

@@ -21,6 +21,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from fleetctl.desired.shape import UNNAMED
 from fleetctl.files.document import Document
 from fleetctl.files.fleet import FIRST
 from fleetctl.files.unread import Unread
@@ -34,8 +35,6 @@ _PART = re.compile(rb"(?:pools|offers)[\"']?[ \t]*:")
 _LIKE = re.compile(rb"^[ \t{]*[\"']?(?:pools|offers|apiVersion)[\"']?[ \t]*:", re.MULTILINE)
 _OF_ONE = ("apiVersion", "fleet", "tenantId", "caller", "keyPrefix", "server")
 """What the documents of one fleet agree on."""
-UNNAMED = "default"
-"""The name of the fleet whose documents say none."""
 
 
 def beside(path: Path, documents: Iterable[Document]) -> str | None:

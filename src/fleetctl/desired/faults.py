@@ -72,7 +72,7 @@ def _fault(error: str, loc: tuple[Step, ...], value: object) -> Fault:
         meant = "" if there else says.meant(name, known)
         return Fault("fleet.unknown", message, there or says.near(name, known), path, name=True, meant=meant)
     if record and error == "missing":
-        return Fault(MISSING, f"it is missing: {meaning(record, name)}", "", path)
+        return Fault(MISSING, f"it is missing: {meaning(record, name)}", record.missing.get(name, ""), path)
     if record and value is None:
         hint = record.blank.get(name, "leave it out, or give it a value")
         return Fault("fleet.null", "it is null, as a name with nothing after it is", hint, path)

@@ -12,12 +12,12 @@ from better_compute.domain.ids import derive
 from better_compute.domain.state import Terms
 from better_compute.domain.values import Json
 from fleetctl.desired import drafts, foreign, roots, worlds
-from fleetctl.desired.beside import UNNAMED, beside
+from fleetctl.desired.beside import beside
 from fleetctl.desired.drafts import Draft
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import Desired, Place, PoolEntry
 from fleetctl.desired.roots import Roots
-from fleetctl.desired.shape import POOL_NEEDS
+from fleetctl.desired.shape import POOL_NEEDS, UNNAMED
 from fleetctl.files import Document, FilesError, read_fleet
 
 

@@ -16,11 +16,12 @@ from better_compute.domain.ids import KEY
 from better_compute.domain.offers import PRIORITIES
 from better_compute.domain.quotas import RESOURCES
 from fleetctl.desired import says
-from fleetctl.desired.beside import UNNAMED
 from fleetctl.desired.says import Says
 
 API_VERSION = "fleet/v1"
 UNMANAGED = "unmanaged"
+UNNAMED = "default"
+"""The name of the fleet whose documents say none."""
 POOL_NEEDS = ("siteId", "class", "gpuModel")
 """What a pool needs, its defaults counted in; a tombstone needs none of them."""
 
@@ -75,10 +76,12 @@ def _text_or_more(value: object) -> str:
 
 
 class Record(BaseModel):
-    """A map of known fields; `blank` holds, by field, what to write instead of null."""
+    """A map of known fields; `blank` holds, by field, what to write instead of null, `missing` what else may be wrong
+    where it is not there."""
 
     model_config = ConfigDict(extra="forbid", strict=True, alias_generator=to_camel)
     blank: ClassVar[dict[str, str]] = {}
+    missing: ClassVar[dict[str, str]] = {}
 
 
 class OfferDefaults(Record):
@@ -99,6 +102,8 @@ class Offer(OfferDefaults):
 
 class ListedOffer(Offer):
     """An offer of a pool to a tenant, kept by tenant instead of by pool."""
+
+    missing = {"pool": "or indent offers: under its pool's entry, if they are that pool's own"}
 
     pool: Id = _required("The key, or the id, of a pool that has an entry in this fleet.")
 

@@ -44,6 +44,9 @@ def judge(strays: Sequence[Document], roots: Roots, directory: Path, found: Foun
         files.pop(known.get(near, ""), None)
     for stray in files.values() if "server" not in roots.faulty else ():
         hint = "name it there, or move it out of the fleet"
+        if isinstance(server, str):
+            away = f"move it out of the fleet, or write exclude: [{stray.file}]"
+            hint = f"a served control plane is given it by `better-compute bootstrap --world`: {away}"
         found.add(RULE, "this is a world file, and server.world does not name it", Place(stray), hint=hint)
 
 

@@ -71,6 +71,7 @@ def saved_plan(path: Path) -> SavedPlan:
         scope=scope,
         digest=plan["digest"],
         inputs=plan["inputs"],
+        url=plan["server"]["url"],
         sequence=plan["sequence"],
         commit=plan["commit"],
         expires_at=plan["expiresAt"],

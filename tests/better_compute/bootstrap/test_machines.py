@@ -4,6 +4,7 @@ import itertools
 import json
 import logging
 import sqlite3
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,6 +18,7 @@ from better_compute.bootstrap import SYSTEM, Connection, machines
 from better_compute.bootstrap import plane as plane_module
 from better_compute.bootstrap.machines import Machines
 from better_compute.bootstrap.plane import ControlPlane, opened
+from better_compute.bootstrap.serving import letting_in
 from better_compute.client import Calls, Client, Retry
 from better_compute.domain.commands import ArchivePool, CreatePool
 from better_compute.domain.facts import Site
@@ -259,6 +261,31 @@ def test_while_many_join_others_write(write: Write, database_url: str, monkeypat
         with opened(database_url, runtime) as plane:
             create(client_of(plane))
     assert seen == [2, 4]
+
+
+def test_what_something_kept_out_is_let_in_while_it_is_served(
+    write: Write, database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(database_url, SYSTEM, write(f"machines: [{H100}]")) as plane:
+        with monkeypatch.context() as busy:
+            busy.setattr(machines, "_join_found", fails)
+            pool_id = create(client_of(plane))
+            assert client_of(plane).pools.get(pool_id).rollup.nodes == 0
+            with letting_in(plane, every=0.01):
+                until(lambda: "Error: once more" in caplog.text)
+        with letting_in(plane, every=0.01):
+            until(lambda: client_of(plane).pools.get(pool_id).rollup.nodes == 3)
+
+
+def fails(*_: Any) -> list[str]:
+    raise ValueError("once more")
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_machine_that_the_pool_does_not_take_says_so_and_the_create_stands(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -91,3 +92,14 @@ class TestOneFile:
     def test_a_file_that_is_the_whole_fleet_needs_no_words(self, fleet: Fleet) -> None:
         fleet.make()
         assert fleet("plan", str(fleet.directory / "fleet.yaml")).err == ""
+
+
+def test_a_token_that_an_embedded_control_plane_does_not_ask_for_is_told(
+    fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "is not used: an embedded control plane believes the files' caller"
+    assert said not in fleet.on("whoami").err
+    monkeypatch.setenv("FLEETCTL_TOKEN", "bc_example")
+    assert f"The token of FLEETCTL_TOKEN {said}" in fleet.on("whoami").err
+    (tmp_path / "token").write_text("bc_example")
+    assert f"The token of {tmp_path}/token {said}" in fleet.on("plan", "--token-file", str(tmp_path / "token")).err

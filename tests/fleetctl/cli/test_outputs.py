@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -61,12 +63,23 @@ class TestBeforeAnythingIsAsked:
         path.parent.mkdir()
         assert (fleet.on(*flags, str(path)).code, path.exists()) == (64, False)
 
+    @pytest.mark.parametrize("end", ["", "-wal"])
+    def test_so_is_what_it_keeps_beside_the_file_that_a_link_leads_to(
+        self, end: str, flags: tuple[str, ...], fleet: Fleet, tmp_path: Path
+    ) -> None:
+        link, real = fleet.directory / ".fleet/plane.db", tmp_path / "elsewhere" / "real.db"
+        link.parent.mkdir()
+        real.parent.mkdir()
+        link.symlink_to(real)
+        assert fleet.on(*flags, f"{real}{end}").code == 64
+
     def test_a_link_that_leads_to_itself_is_no_crash(
         self, flags: tuple[str, ...], fleet: Fleet, tmp_path: Path
     ) -> None:
         (tmp_path / "loop").symlink_to("loop")
-        assert fleet.on(*flags, str(tmp_path / "loop")).code in (0, 1)
-        assert "INTERNAL_ERROR" not in fleet.on(*flags, str(tmp_path / "loop")).err
+        ran = fleet.on(*flags, str(tmp_path / "loop"))
+        assert (ran.code, "Too many levels of symbolic links; nothing was done" in ran.err) == (1, True)
+        assert (tmp_path / "loop").is_symlink()
 
     def test_what_can_be_written_is_not_until_there_is_something_to_write(
         self, flags: tuple[str, ...], fleet: Fleet, monkeypatch: pytest.MonkeyPatch
@@ -92,6 +105,24 @@ def test_a_journal_takes_the_place_of_no_plan(fleet: Fleet, tmp_path: Path) -> N
     link.hardlink_to(plan)
     ran = fleet.on("apply", "--plan", str(plan), "--journal", str(link))
     assert (ran.code, "--plan and --journal name the same file" in ran.err) == (64, True)
+
+
+@pytest.mark.parametrize(("flag", "code"), [("--journal", 1), ("--report", 0)])
+def test_a_pipe_that_nobody_reads_is_not_waited_for(fleet: Fleet, tmp_path: Path, flag: str, code: int) -> None:
+    """Of a journal it is known before the first call, of a report when what was done is done."""
+    os.mkfifo(tmp_path / "pipe")
+    ran = fleet.on("apply", "--yes", flag, str(tmp_path / "pipe"))
+    assert (ran.code, "No such device or address" in ran.err) == (code, True)
+    assert ("done" in ran.out) == (code == 0)
+
+
+def test_a_pipe_that_somebody_reads_gets_the_report(fleet: Fleet, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as reader:
+        read = reader.submit(pipe.read_text)
+        assert fleet.on("apply", "--yes", "--report", str(pipe)).code == 0
+        assert '"kind": "apply"' in read.result(10)
 
 
 class TestReport:

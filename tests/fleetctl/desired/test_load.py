@@ -394,6 +394,14 @@ def test_a_tombstone_is_not_offered() -> None:
     assert "0.yaml:4:44" in problem.message
 
 
+def test_offers_that_name_no_pool_may_be_meant_for_the_one_above() -> None:
+    problem = refusal(pool() + "offers: [{toTenantId: acme, quota: {gpu: 8}}]\n")
+    assert (problem.path, problem.hint) == (
+        "offers[0].pool",
+        "or indent offers: under its pool's entry, if they are that pool's own",
+    )
+
+
 def test_a_key_outside_of_the_prefix_is_refused() -> None:
     problem = refusal(pool(idempotencyKey="ams1-a") + "keyPrefix: fra1-\n")
     assert (problem.rule, problem.path) == ("fleet.keyPrefix", "pools[ams1-a].idempotencyKey")

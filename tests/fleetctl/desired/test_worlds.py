@@ -70,6 +70,16 @@ def test_a_world_file_that_nothing_names_is_one_finding(tmp_path: Path, world: s
     assert found(tmp_path) == [("other.yaml:1:1", "", STRAY, "name it there, or move it out of the fleet")]
 
 
+def test_a_world_file_beside_a_url_is_told_where_it_goes(tmp_path: Path) -> None:
+    fleet(tmp_path, "", world=WORLD)
+    text = (tmp_path / "fleet.yaml").read_text()
+    (tmp_path / "fleet.yaml").write_text(f"server: https://compute.example.com\n{text}")
+    [(place, _, message, hint)] = found(tmp_path)
+    assert (place, message) == ("world.yaml:1:1", STRAY)
+    assert hint.startswith("a served control plane is given it by `better-compute bootstrap --world`: ")
+    assert hint.endswith("move it out of the fleet, or write exclude: [world.yaml]")
+
+
 def test_a_world_file_in_the_place_of_a_fleet_is_one_finding(tmp_path: Path) -> None:
     (tmp_path / "world.yaml").write_text(WORLD)
     assert [message for _, _, message, _ in found(tmp_path)] == [STRAY]
