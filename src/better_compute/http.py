@@ -92,13 +92,15 @@ class Http:
         try:
             self._client = self._open(token, transport)
         except (OSError, ImportError) as error:
-            message, hint = f"the network settings of the environment cannot be used: {error}", "see SSL_CERT_FILE"
-            raise ComputeError(Problem(INVALID_INPUT, "client.network", message, hint=hint)) from error
+            message = f"the network settings of the environment cannot be used: {error}"
+            hint = "see SSL_CERT_FILE, HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
+            raise ComputeError(Problem(INVALID_INPUT, "client.settings", message, hint=hint)) from error
         except (ValueError, httpx.InvalidURL):
             # The text of the error may hold a part of the password.
             message = "a proxy that the environment names cannot be used: its URL is none"
-            hint = "see HTTPS_PROXY, HTTP_PROXY and ALL_PROXY; in a password / is written %2F, # %23 and @ %40"
-            raise ComputeError(Problem(INVALID_INPUT, "client.network", message, hint=hint)) from None
+            names = "see HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY"
+            hint = f"{names}; in a password / is written %2F, # %23 and @ %40"
+            raise ComputeError(Problem(INVALID_INPUT, "client.settings", message, hint=hint)) from None
         _limit(self._client, PATIENCE * timeout, clock)
 
     def _open(self, token: str | None, transport: httpx.BaseTransport | None) -> httpx.Client:
@@ -257,9 +259,10 @@ def _split(server: str) -> SplitResult | None:
     if not server.isprintable() or " " in server:
         return None
     try:
+        httpx.URL(server)  # what this refuses nobody can ask, such as a name that no host may have
         url = urlsplit(server)
         return url if url.port != 0 else None
-    except ValueError:
+    except (ValueError, httpx.InvalidURL):
         return None
 
 

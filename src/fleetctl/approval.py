@@ -69,7 +69,8 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: st
         same = saved.commit is not None and saved.commit == commit and not differences
         elsewhere, url = saved.url != live.instance.url, live.instance.url
         where = [f"planned for {saved.url}, this is {url}"] if elsewhere else []
-        hint = f"if {saved.url} is meant: --server {saved.url}; else {_NEW}" if elsewhere else _NEW
+        flag = f"give --server {saved.url}" if "://" in saved.url else "leave --server out"
+        hint = f"if {saved.url} is meant, {flag}; else {_NEW}" if elsewhere else _NEW
         details = (*where, *_commits(saved.commit, commit), *differences)
         raise Stop(EXIT_STALE, _other_inputs(same=same, elsewhere=elsewhere), details, hint, "plan.inputs")
     if saved.digest == plan.digest:

@@ -127,8 +127,10 @@ def save(path: Path, data: bytes) -> None:
             stream.write(data)
         return
     if path.exists() and not path.is_file():
+        rest = memoryview(data)
         with at_once(path) as stream:
-            stream.write(data)
+            while rest:  # a pipe takes what it has room for
+                rest = rest[stream.write(rest) :]
         return
     path = Path(os.path.realpath(path))
     try:

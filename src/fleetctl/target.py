@@ -46,8 +46,7 @@ class Target:
                 first = replace(first, path=self.server_from)
             case Problem(rule="client.token"):
                 first = replace(first, path=self.token_from)
-            case Problem(code=problems.NOT_FOUND, message="there is no such path"):
-                url = urlsplit(self.server)
+            case Problem(rule=problems.NO_PATH) if (url := urlsplit(self.server)).path.strip("/"):
                 near = f'{self.server_from} names it; did you mean "{url.scheme}://{url.netloc}"?'
                 message = f"{mask_text(self.server)} is no control plane: it has no such path"
                 first = replace(first, message=message, hint=near)

@@ -239,6 +239,20 @@ def test_another_control_plane_of_the_same_name_is_told_with_the_flag_that_is_mi
     assert where == "planned for https://compute.example.com, this is embedded:.fleet/plane.db"
 
 
+@pytest.mark.parametrize(
+    ("planned_for", "flag"),
+    [("https://c.example.com", "give --server https://c.example.com"), ("embedded:x.db", "leave --server out")],
+)
+def test_how_the_control_plane_that_was_planned_for_is_asked(home: Home, planned_for: str, flag: str) -> None:
+    saved = replace(saved_plan(file(home)), inputs="0" * 64, url=planned_for)
+    with home.hand("sa_fleet") as client:
+        live = read(client, "http://127.0.0.1:1", "root")
+        plan = make(load(home.directory), live)
+        with pytest.raises(Stop) as caught:
+            approval.by_file(saved, plan, live, client, None)
+    assert caught.value.hint == f"if {planned_for} is meant, {flag}; else make a new plan"
+
+
 def test_the_same_commit_may_hold_another_fleet(home: Home) -> None:
     saved = replace(saved_plan(file(home)), commit="c1")
     home.wish(entry("a", {"acme": 9}), entry("b", "unmanaged"), entry("c", []))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -78,6 +81,27 @@ def test_only_what_would_be_replaced_is_removed(tmp_path: Path) -> None:
     with (tmp_path / "out").open("rb") as out:
         remove(Path(f"/proc/self/fd/{out.fileno()}"))
     assert {path.name for path in tmp_path.iterdir()} == {"pipe", "link", "out"}
+
+
+def test_what_is_more_than_a_pipe_holds_is_written_whole(tmp_path: Path) -> None:
+    """Also when a signal comes meanwhile, which ends a write in the middle."""
+    data, pipe = b"0123456789" * 100_000, tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(reading, True)
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    with ThreadPoolExecutor(1) as executor, os.fdopen(reading, "rb") as stream:
+
+        def read() -> bytes:
+            time.sleep(0.1)
+            os.kill(os.getpid(), signal.SIGUSR1)
+            time.sleep(0.1)
+            return stream.read()
+
+        result = executor.submit(read)
+        save(pipe, data)
+        assert result.result() == data
+    signal.signal(signal.SIGUSR1, before)
 
 
 @pytest.mark.parametrize("append", [False, True])

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from better_compute.domain.problems import NOT_REACHED, UNAUTHENTICATED, UNAVAILABLE, ComputeError, Problem
+from better_compute.domain.problems import (
+    NO_PATH,
+    NOT_FOUND,
+    NOT_REACHED,
+    UNAUTHENTICATED,
+    UNAVAILABLE,
+    ComputeError,
+    Problem,
+)
 from fleetctl import target
 from fleetctl.desired import Desired, Embedded, Place
 from fleetctl.errors import EXIT_STALE, Stop
@@ -122,7 +130,8 @@ def test_who_names_another_server_in_the_environment_is_told_the_flag() -> None:
 
 
 def test_a_url_with_a_path_that_leads_nowhere_is_no_control_plane() -> None:
-    error = ComputeError(Problem("NOT_FOUND", "", "there is no such path"))
+    error = ComputeError(Problem(NOT_FOUND, NO_PATH, "there is no such path"))
+    assert choose(files()).told(error) is error, "an older control plane has not all of them"
     told = choose(files("https://compute.example.com/api")).told(error).problems[0]
     assert told.message == "https://compute.example.com/api is no control plane: it has no such path"
     assert told.hint == 'FLEETCTL_SERVER names it; did you mean "https://compute.example.com"?'

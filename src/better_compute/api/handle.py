@@ -16,6 +16,7 @@ from better_compute.api.routes import ROUTES, Route
 from better_compute.domain.escape import escape
 from better_compute.domain.problems import (
     METHOD_NOT_ALLOWED,
+    NO_PATH,
     NOT_FOUND,
     PAYLOAD_TOO_LARGE,
     UNAUTHENTICATED,
@@ -111,7 +112,7 @@ class _Api:
             return page()
         route = ROUTES.get(request.path.removeprefix(PREFIX)) if request.path.startswith(PREFIX) else None
         if route is None:
-            raise ComputeError(Problem(NOT_FOUND, "", "there is no such path"))
+            raise ComputeError(Problem(NOT_FOUND, NO_PATH, "there is no such path"))
         _check_method(request, "POST")
         return {"data": self._operate(route, request)}
 

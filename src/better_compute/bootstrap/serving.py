@@ -91,9 +91,12 @@ def letting_in(plane: ControlPlane, every: float = 30.0) -> Iterator[None]:
             except Exception:
                 log.exception("machines of the world wait on")
 
-    # Nobody waits for it at the end: what it has not committed is undone, and begun anew by whoever opens the database.
-    Thread(target=work, name="letting-in", daemon=True).start()
+    # Nobody waits for it for long at the end: what it has not committed is undone, and begun anew by whoever opens the
+    # database.
+    thread = Thread(target=work, name="letting-in", daemon=True)
+    thread.start()
     try:
         yield
     finally:
         stop.set()
+        thread.join(1)

@@ -30,6 +30,9 @@ UNCHECKED = "UNCHECKED"
 BLOCKED = "BLOCKED"
 """A limit of the client's own, such as a guard."""
 
+NO_PATH = "api.path"
+"""The rule of a request for a path that no control plane has."""
+
 # Rules of calls that have no answer of the control plane that was asked; a client decides by them how to go on.
 NOT_REACHED = "client.connect"
 NO_ANSWER = "client.network"

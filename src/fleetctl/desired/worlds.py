@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +27,10 @@ KEYS = frozenset({"instance", "tenants", "sites", "identities", "providerAccount
 """The fields of a world file; no field of a fleet document is called so."""
 
 
+_PLAIN = re.compile(r"[A-Za-z0-9_./-]+")
+"""Names that YAML and a glob take as they are."""
+
+
 def is_world(root: Mapping[str, Any]) -> bool:
     """Whether a document is one of a world file, with nothing of a fleet in it."""
     return not KEYS.isdisjoint(root) and DOCUMENT_FIELDS.isdisjoint(root)
@@ -45,8 +50,9 @@ def judge(strays: Sequence[Document], roots: Roots, directory: Path, found: Foun
     for stray in files.values() if "server" not in roots.faulty else ():
         hint = "name it there, or move it out of the fleet"
         if isinstance(server, str):
-            away = f"move it out of the fleet, or write exclude: [{stray.file}]"
-            hint = f"a served control plane is given it by `better-compute bootstrap --world`: {away}"
+            hint = "a served control plane is given it by `better-compute bootstrap --world`: move it out of the fleet"
+            if _PLAIN.fullmatch(stray.file):
+                hint = f"{hint}, or write exclude: [{stray.file}]"
         found.add(RULE, "this is a world file, and server.world does not name it", Place(stray), hint=hint)
 
 

@@ -135,7 +135,7 @@ def test_a_target_that_no_router_knows_gets_the_handlers_answer(plane: Plane, ta
             answer = stream.read()
     assert answer.startswith(b"HTTP/1.1 404 ")
     assert b"\r\nx-better-compute-instance: inst_" in answer
-    assert answer.endswith(b'{"error":{"code":"NOT_FOUND","message":"there is no such path"}}')
+    assert answer.endswith(b'{"error":{"code":"NOT_FOUND","message":"there is no such path","rule":"api.path"}}')
 
 
 def test_a_body_that_is_too_long_is_not_read_to_its_end(plane: Plane) -> None:

@@ -266,15 +266,14 @@ def test_while_many_join_others_write(write: Write, database_url: str, monkeypat
 def test_what_something_kept_out_is_let_in_while_it_is_served(
     write: Write, database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with opened(database_url, SYSTEM, write(f"machines: [{H100}]")) as plane:
-        with monkeypatch.context() as busy:
-            busy.setattr(machines, "_join_found", fails)
-            pool_id = create(client_of(plane))
-            assert client_of(plane).pools.get(pool_id).rollup.nodes == 0
-            with letting_in(plane, every=0.01):
-                until(lambda: "Error: once more" in caplog.text)
-        with letting_in(plane, every=0.01):
-            until(lambda: client_of(plane).pools.get(pool_id).rollup.nodes == 3)
+    world = write(f"machines: [{H100}]")
+    with opened(database_url, SYSTEM, world) as plane, letting_in(plane, every=0.01):
+        monkeypatch.setattr(machines, "_join_found", fails)
+        pool_id = create(client_of(plane))
+        until(lambda: "machines of the world wait on\n" in caplog.text)
+        assert client_of(plane).pools.get(pool_id).rollup.nodes == 0
+        monkeypatch.undo()
+        until(lambda: client_of(plane).pools.get(pool_id).rollup.nodes == 3)
 
 
 def fails(*_: Any) -> list[str]:

@@ -122,6 +122,20 @@ def test_a_proxy_that_is_none_is_told_without_its_password(url: str, monkeypatch
     assert "hun" not in repr(caught.value.problems)
 
 
+def test_a_kind_of_proxy_that_needs_more_is_told_as_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+    with pytest.raises(ComputeError, match="SOCKS proxy") as caught:
+        Http("https://compute.example.com")
+    assert "ALL_PROXY" in caught.value.problems[0].hint
+
+
+@pytest.mark.parametrize("url", ["https://\u2603.example", "https://ab--\xfc.example"])
+def test_a_name_that_no_host_has_is_the_urls_fault(url: str) -> None:
+    with pytest.raises(ComputeError, match="this is not the URL of a server") as caught:
+        Http(url)
+    assert caught.value.problems[0].rule == "client.server"
+
+
 def test_certificates_that_are_not_there_are_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
     with pytest.raises(ComputeError, match="network settings of the environment") as caught:

@@ -80,6 +80,13 @@ def test_a_world_file_beside_a_url_is_told_where_it_goes(tmp_path: Path) -> None
     assert hint.endswith("move it out of the fleet, or write exclude: [world.yaml]")
 
 
+def test_a_name_that_a_glob_does_not_take_as_it_is_is_not_offered_as_one(tmp_path: Path) -> None:
+    (tmp_path / "fleet.yaml").write_text(f"server: https://compute.example.com\n{HEAD}pools:\n{POOL}")
+    (tmp_path / "world [a].yaml").write_text(WORLD)
+    [(_, _, _, hint)] = found(tmp_path)
+    assert hint.endswith("`better-compute bootstrap --world`: move it out of the fleet")
+
+
 def test_a_world_file_in_the_place_of_a_fleet_is_one_finding(tmp_path: Path) -> None:
     (tmp_path / "world.yaml").write_text(WORLD)
     assert [message for _, _, message, _ in found(tmp_path)] == [STRAY]
