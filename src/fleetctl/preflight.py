@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from better_compute.domain.atoms import ATOMS, DEFAULT_SHARING, ISOLATING
 from better_compute.domain.commands import Command, CreatePool, OfferPool, SetQuota
 from better_compute.domain.decide import decide
 from better_compute.domain.facts import Facts
@@ -46,8 +47,8 @@ def check(
     it. `declared`: how to bring in what a rule finds nowhere, by rule and name."""
     judged = fold(plan.operations, live, plan.scope.caller)
     open_questions = any(p.severity == "unchecked" for problems in judged for p in problems)
-    if open_questions and client is not None:
-        answers = _asked(plan, live, client)
+    if client is not None and (open_questions or _follows_refusal(plan, judged)):
+        answers = _asked(plan, judged, live, client)
         if plan.scope.caller != live.reader_id and all(any(p.code == ACCESS_DENIED for p in each) for each in answers):
             return [_powerless(plan, live, caller)]
         judged = _answered(judged, answers)
@@ -84,40 +85,55 @@ def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[
     return judged
 
 
+def _follows_refusal(plan: Plan, judged: Sequence[Sequence[Problem]]) -> bool:
+    """Whether something stands on a creation that is refused, so that the fold could not tell what it lacks."""
+    refused = {
+        o.pool_id for o, found in zip(plan.operations, judged, strict=True) if o.action == "create" and errors(found)
+    }
+    return any(
+        o.pool_id in refused and (not isinstance(o.command, CreatePool) or o.command.provider_account_id)
+        for o in plan.operations
+    )
+
+
 def _advance(model: PoolState, command: Command, facts: Facts) -> list[Problem]:
     """Every problem of `command`, and the model is as it leaves the pool. A refused one changes nothing, but for a
-    creation at a site that is not there: so far as the rules go the pool is made, for the sake of what follows, whose
-    own mistakes would be hidden."""
+    creation: a pool that no rule refuses stands in for it, for the sake of what follows, whose own mistakes would be
+    hidden."""
     decision = decide(model, command, facts)
     problems = list(decision.problems if isinstance(decision, Refused) else decision.warnings)
     if isinstance(decision, Refused) and isinstance(command, CreatePool):
-        decision = decide(model, command, replace(facts, sites=None))
-        if not isinstance(decision, Refused):
-            problems += [p for p in decision.warnings if p.rule != "pool.site"]
+        decision = decide(model, _stand_in(command), replace(facts, sites=None))
     if not isinstance(decision, Refused):
         model.apply(decision.delta)
     return problems
 
 
-def _asked(plan: Plan, live: Live, client: Client) -> list[list[Problem]]:
+def _asked(plan: Plan, judged: Sequence[Sequence[Problem]], live: Live, client: Client) -> list[list[Problem]]:
     """The server's problems of each operation. It does not tell what follows from a creation that it refuses: behind
-    one that it may refuse for want of a site or an account goes a pool that lacks neither, under the same key. Where
+    one that is refused, or may be for want of its account, goes one that stands in for it, under the same key. Where
     the first was made the second is refused, and changes nothing; nobody asks what is said of it."""
     commands: list[Command] = []
     places: list[int] = []
-    own = {site.id for site in live.sites.values() if site.tenant_id == live.tenant_id}
-    for operation in plan.operations:
+    home = min((site.id for site in live.sites.values() if site.tenant_id == live.tenant_id), default=None)
+    for operation, problems in zip(plan.operations, judged, strict=True):
+        command = operation.command
         places.append(len(commands))
-        commands += [operation.command, *_stand_in(operation.command, own)]
+        commands.append(command)
+        if home and isinstance(command, CreatePool) and (errors(problems) or command.provider_account_id is not None):
+            commands.append(replace(_stand_in(command), site_id=home))
     verdicts = client.preflight.check(commands, plan.scope.caller)
     return [_heard(verdicts[place]) for place in places]
 
 
-def _stand_in(command: Command, own: Collection[str]) -> Iterator[CreatePool]:
-    if own and isinstance(command, CreatePool):
-        site_id = command.site_id if command.site_id in own else min(own)
-        if (site_id, None) != (command.site_id, command.provider_account_id):
-            yield replace(command, site_id=site_id, class_="metal-host", provider_account_id=None)
+def _stand_in(command: CreatePool) -> CreatePool:
+    """A pool that no rule refuses, if its site is there: like the wished one in all that its offers are judged by."""
+    sharing = command.sharing if command.sharing in ATOMS else DEFAULT_SHARING
+    policy: dict[str, Any] = {} if sharing in ISOLATING else {"gpu": {"slots": 2}}
+    if command.policy.get("singleTenant") is True:
+        policy["singleTenant"] = True
+    fields: dict[str, Any] = {"agent": None, "provider_account_id": None, "owner_quota": None}
+    return replace(command, class_="metal-host", gpu_model="H100", sharing=sharing, policy=policy, **fields)
 
 
 def _powerless(plan: Plan, live: Live, caller: Place | None) -> Problem:

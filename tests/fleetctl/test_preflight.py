@@ -176,6 +176,27 @@ def test_nor_does_an_account_that_is_not_there(home: Home) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"policy": {"maxPending": "6 hours"}},
+        {"gpuModel": "h100"},
+        {"class": "metal"},
+        {"sharing": "shared"},
+        {"ownerQuota": {"vcpus": 4}},
+        {"sharing": "mig", "policy": {"gpu": {"mig": {"devices": {"9g.99gb": 1}}}}},
+        {"class": "provider", "agent": "none"},
+    ],
+    ids=str,
+)
+def test_whatever_is_wrong_with_a_pool_its_tenants_are_looked_for(home: Home, fields: dict[str, Any]) -> None:
+    home.wish(entry("a", {"acmee": 8, "globex": 8}, **fields))
+    told = {(f["rule"], f["path"]) for f in home.plan(code=3).report["findings"] if f["severity"] == "error"}
+    assert ("offer.tenant", "pools[a].offers[acmee].toTenantId") in told
+    assert not [path for rule, path in told if "globex" in path or rule == "pool.owner"]
+    assert len(told) == 2, told
+
+
 def test_a_field_that_is_wrong_hides_nothing_that_validate_knows(home: Home) -> None:
     home.wish(
         entry("a", {"acme": 8}, sharing="timeslice", gpuModel="H10O"),
