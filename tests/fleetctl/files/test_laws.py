@@ -209,7 +209,7 @@ STRICTER_SYNTAX = re.compile(
 )
 # What YAML 1.2 lets go on where libyaml, which reads YAML 1.1, sees another token: an anchor's name with a sign in it,
 # and in brackets a plain scalar that begins with a colon.
-OTHER_TOKENS = re.compile(r"&[\w-]+[:?%@`]|[\[{,:]\s*:\S")
+OTHER_TOKENS = re.compile(r"&[\w-]*[^\s\w,\[\]{}-]|[\[{,:]\s*:\S")
 
 
 def check_agreement(seed: int) -> None:
