@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.atoms import ATOMS, DEFAULT_SHARING, ISOLATING
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from better_compute.client import Client, Verdict
 
 
+_PLACES = frozenset({"pool.site", "pool.provider"})
+"""Rules that something is there which a pool is made at, or from."""
+
+
 def _nowhere(_rule: str, _name: str) -> str:
     return ""
 
@@ -47,7 +52,7 @@ def check(
     it. `declared`: how to bring in what a rule finds nowhere, by rule and name."""
     judged = fold(plan.operations, live, plan.scope.caller)
     open_questions = any(p.severity == "unchecked" for problems in judged for p in problems)
-    if client is not None and (open_questions or _follows_refusal(plan, judged)):
+    if client is not None and (open_questions or any(map(_is_refused, plan.operations, judged))):
         answers = _asked(plan, judged, live, client)
         if plan.scope.caller != live.reader_id and all(any(p.code == ACCESS_DENIED for p in each) for each in answers):
             return [_powerless(plan, live, caller)]
@@ -85,15 +90,9 @@ def fold(operations: Sequence[Operation], live: Live, caller: str) -> list[list[
     return judged
 
 
-def _follows_refusal(plan: Plan, judged: Sequence[Sequence[Problem]]) -> bool:
-    """Whether something stands on a creation that is refused, so that the fold could not tell what it lacks."""
-    refused = {
-        o.pool_id for o, found in zip(plan.operations, judged, strict=True) if o.action == "create" and errors(found)
-    }
-    return any(
-        o.pool_id in refused and (not isinstance(o.command, CreatePool) or o.command.provider_account_id)
-        for o in plan.operations
-    )
+def _is_refused(operation: Operation, problems: Sequence[Problem]) -> bool:
+    """Whether a creation is, of which not all may be known that is wrong, nor of what stands on it."""
+    return operation.action == "create" and bool(errors(problems))
 
 
 def _advance(model: PoolState, command: Command, facts: Facts) -> list[Problem]:
@@ -103,30 +102,44 @@ def _advance(model: PoolState, command: Command, facts: Facts) -> list[Problem]:
     decision = decide(model, command, facts)
     problems = list(decision.problems if isinstance(decision, Refused) else decision.warnings)
     if isinstance(decision, Refused) and isinstance(command, CreatePool):
-        decision = decide(model, _stand_in(command), replace(facts, sites=None))
+        decision = decide(model, _sound(command), replace(facts, sites=None))
     if not isinstance(decision, Refused):
         model.apply(decision.delta)
     return problems
 
 
 def _asked(plan: Plan, judged: Sequence[Sequence[Problem]], live: Live, client: Client) -> list[list[Problem]]:
-    """The server's problems of each operation. It does not tell what follows from a creation that it refuses: behind
-    one that is refused, or may be for want of its account, goes one that stands in for it, under the same key. Where
-    the first was made the second is refused, and changes nothing; nobody asks what is said of it."""
+    """The server's problems of each operation. Of a creation that it refuses it tells what is wrong first, and nothing
+    of what follows. So behind one that is refused, or may be for want of its account, go others that stand in
+    for it, under the same key: once one of them is made the next are refused, and change nothing."""
     commands: list[Command] = []
     places: list[int] = []
     home = min((site.id for site in live.sites.values() if site.tenant_id == live.tenant_id), default=None)
     for operation, problems in zip(plan.operations, judged, strict=True):
-        command = operation.command
         places.append(len(commands))
-        commands.append(command)
-        if home and isinstance(command, CreatePool) and (errors(problems) or command.provider_account_id is not None):
-            commands.append(replace(_stand_in(command), site_id=home))
-    verdicts = client.preflight.check(commands, plan.scope.caller)
-    return [_heard(verdicts[place]) for place in places]
+        commands += [operation.command, *_stand_ins(operation, problems, home)]
+    heard = [_heard(verdict) for verdict in client.preflight.check(commands, plan.scope.caller)]
+    answers = []
+    for place, end in pairwise((*places, len(commands))):
+        rules = {problem.rule for problem in heard[place]}
+        more = heard[place + 1] if end > place + 1 else ()
+        answers.append(heard[place] + [p for p in more if p.rule in _PLACES and p.rule not in rules])
+    return answers
 
 
-def _stand_in(command: CreatePool) -> CreatePool:
+def _stand_ins(operation: Operation, problems: Sequence[Problem], home: str | None) -> Iterator[CreatePool]:
+    """One that tells whether site and account are there, whatever else is wrong with the pool; and one that nothing is
+    wrong with."""
+    wished = operation.command
+    if isinstance(wished, CreatePool) and (errors(problems) or wished.provider_account_id is not None):
+        account, sound = wished.provider_account_id, _sound(wished)
+        provided: dict[str, Any] = {"class_": "provider", "agent": "none", "provider_account_id": account}
+        yield sound if account is None else replace(sound, **provided)
+        if home is not None:
+            yield replace(sound, site_id=home)
+
+
+def _sound(command: CreatePool) -> CreatePool:
     """A pool that no rule refuses, if its site is there: like the wished one in all that its offers are judged by."""
     sharing = command.sharing if command.sharing in ATOMS else DEFAULT_SHARING
     policy: dict[str, Any] = {} if sharing in ISOLATING else {"gpu": {"slots": 2}}
@@ -166,10 +179,17 @@ def _answered(judged: list[list[Problem]], answers: Iterable[Sequence[Problem]])
 
 
 def _without_echoes(operations: Sequence[Operation], judged: list[list[Problem]]) -> list[list[Problem]]:
-    """Without what merely follows: that a pool is not there is no news where its own creation is refused."""
-    unborn = {o.pool_id for o, found in zip(operations, judged, strict=True) if o.action == "create" and errors(found)}
+    """Without what merely follows: that a pool is not there is no news where its own creation is refused, and which
+    rows its offers need is not known where it shares its GPUs in no known way."""
+    unborn = {o.pool_id for o, found in zip(operations, judged, strict=True) if _is_refused(o, found)}
+    odd = {o.pool_id for o in operations if isinstance(o.command, CreatePool) and o.command.sharing not in ATOMS}
     return [
-        [p for p in found if p.rule != "pool.owner" or o.pool_id not in unborn]
+        [
+            p
+            for p in found
+            if not (p.rule == "pool.owner" and o.pool_id in unborn)
+            and not (p.rule == "quota.value" and p.severity == "warning" and o.pool_id in odd)
+        ]
         for o, found in zip(operations, judged, strict=True)
     ]
 

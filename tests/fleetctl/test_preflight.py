@@ -91,7 +91,7 @@ def test_what_the_server_alone_knows_is_found_before_anything_is_written(
 @pytest.mark.parametrize(
     ("pool", "near", "asked"),
     [
-        (entry("a", [], siteId="site_fr1"), "site_fra1", {}),
+        (entry("a", [], siteId="site_fr1"), "site_fra1", {"preflight/check": 1}),
         (entry("a", {"acmee": 8}), "acme", {"preflight/check": 1, "tenants/list": 1}),
         (entry("a", {"acmee": 8, "globx": 8, "gacme": 1}), "globex", {"preflight/check": 1, "tenants/list": 1}),
         (
@@ -195,6 +195,32 @@ def test_whatever_is_wrong_with_a_pool_its_tenants_are_looked_for(home: Home, fi
     assert ("offer.tenant", "pools[a].offers[acmee].toTenantId") in told
     assert not [path for rule, path in told if "globex" in path or rule == "pool.owner"]
     assert len(told) == 2, told
+
+
+@pytest.mark.parametrize(
+    ("fields", "rules"),
+    [
+        ({"siteId": "site_zz", "policy": {"maxPending": "6 hours"}}, ["policy.maxPending", "pool.site"]),
+        ({"siteId": "site_zz", "class": "metal"}, ["pool.class", "pool.site"]),
+        ({"siteId": "site_zz", "policy": {"joinAttestors": ["nope"]}}, ["policy.joinAttestors", "pool.site"]),
+        (
+            {"class": "provider", "agent": "none", "providerAccountId": "pa_zz", "policy": {"maxPending": "6 hours"}},
+            ["policy.maxPending", "pool.provider"],
+        ),
+    ],
+    ids=str,
+)
+def test_whatever_is_wrong_with_a_pool_its_place_is_looked_for(
+    home: Home, fields: dict[str, Any], rules: list[str]
+) -> None:
+    home.wish(entry("a", [], **fields))
+    assert sorted(f["rule"] for f in home.plan(code=3).report["findings"] if f["severity"] == "error") == rules
+
+
+def test_where_the_sharing_mode_is_none_nothing_is_said_of_its_atoms(home: Home) -> None:
+    home.wish(entry("a", [{"toTenantId": "acme", "quota": {"gpu.slot": 1}}], sharing="mpss"))
+    [finding] = home.plan(code=3).report["findings"]
+    assert (finding["rule"], finding["hint"]) == ("pool.sharing", 'did you mean "mps"?')
 
 
 def test_a_field_that_is_wrong_hides_nothing_that_validate_knows(home: Home) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -55,7 +56,7 @@ def check(calls: Calls, operations: Sequence[Command], caller_id: str | None) ->
     """The verdicts, in the order of `operations`.
 
     The server folds one request's operations, so those of one pool are asked together. Those of a pool that no request
-    holds are asked in several, each with the pool's creation in front.
+    holds are asked in several, each with what begins them in front as far as it makes the pool.
     """
     verdicts: dict[int, Verdict] = {}
     for batch in _batches(operations):
@@ -77,13 +78,13 @@ def _batches(operations: Sequence[Command]) -> Iterator[_Batch]:
         if batch.asked and not batch.fits(len(spelled), sum(map(len, spelled)) + len(spelled)):
             yield batch
             batch = _Batch()
-        creation = spelled[0] if isinstance(operations[places[0]], CreatePool) else None
+        creations = list(takewhile(lambda place: isinstance(operations[place], CreatePool), places))
         for place, one in zip(places, spelled, strict=True):
             if batch.asked and not batch.fits(1, len(one)):
                 yield batch
                 batch = _Batch(in_order=False)
-                if creation is not None:
-                    batch.add(None, creation)
+                for making in spelled[: len(creations)]:
+                    batch.add(None, making)
             batch.add(place, one)
         if not batch.in_order:
             yield batch

@@ -94,6 +94,15 @@ def test_a_pool_that_no_request_holds_is_asked_about_in_several_that_know_it(
     assert [v.ok for v in swapped] == [False] * 8 + [True] * 2
 
 
+def test_each_of_several_requests_knows_whatever_was_to_make_the_pool(
+    embedded: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is refused, and one that stands in for it."""
+    monkeypatch.setattr(preflight, "MOST", 4)
+    asked = [create("a", site_id="nowhere"), create("a"), *(offer("a", f"t{n}") for n in range(5))]
+    assert [v.ok for v in embedded.client.preflight.check(asked, "sa_fleet")] == [False] + [True] * 6
+
+
 def test_a_request_stays_below_the_limit_of_a_body(embedded: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = calls_of(embedded.client, monkeypatch)
     large = [create(f"k{n}", policy={"x-note": "x" * 60_000}) for n in range(40)]
