@@ -110,8 +110,8 @@ def _advance(model: PoolState, command: Command, facts: Facts) -> list[Problem]:
 
 def _asked(plan: Plan, judged: Sequence[Sequence[Problem]], live: Live, client: Client) -> list[list[Problem]]:
     """The server's problems of each operation. Of a creation that it refuses it tells what is wrong first, and nothing
-    of what follows. So behind one that is refused, or may be for want of its account, go others that stand in
-    for it, under the same key: once one of them is made the next are refused, and change nothing."""
+    of what follows. So behind one that is refused, or may be for a fact that is not known here, go others that stand
+    in for it, under the same key: once one of them is made the next are refused, and change nothing."""
     commands: list[Command] = []
     places: list[int] = []
     home = min((site.id for site in live.sites.values() if site.tenant_id == live.tenant_id), default=None)
@@ -121,9 +121,8 @@ def _asked(plan: Plan, judged: Sequence[Sequence[Problem]], live: Live, client: 
     heard = [_heard(verdict) for verdict in client.preflight.check(commands, plan.scope.caller)]
     answers = []
     for place, end in pairwise((*places, len(commands))):
-        rules = {problem.rule for problem in heard[place]}
         more = heard[place + 1] if end > place + 1 else ()
-        answers.append(heard[place] + [p for p in more if p.rule in _PLACES and p.rule not in rules])
+        answers.append(heard[place] + _news([p for p in more if p.rule in _PLACES], heard[place]))
     return answers
 
 
@@ -131,7 +130,7 @@ def _stand_ins(operation: Operation, problems: Sequence[Problem], home: str | No
     """One that tells whether site and account are there, whatever else is wrong with the pool; and one that nothing is
     wrong with."""
     wished = operation.command
-    if isinstance(wished, CreatePool) and (errors(problems) or wished.provider_account_id is not None):
+    if isinstance(wished, CreatePool) and any(problem.severity != "warning" for problem in problems):
         account, sound = wished.provider_account_id, _sound(wished)
         provided: dict[str, Any] = {"class_": "provider", "agent": "none", "provider_account_id": account}
         yield sound if account is None else replace(sound, **provided)
@@ -173,9 +172,14 @@ def _answered(judged: list[list[Problem]], answers: Iterable[Sequence[Problem]])
     merged = []
     for local, remote in zip(judged, answers, strict=True):
         known = [p for p in local if p.severity != "unchecked"]
-        rules = {p.rule for p in known}
-        merged.append(known + [p for p in remote if p.rule not in rules])
+        merged.append(known + _news(remote, known))
     return merged
+
+
+def _news(problems: Iterable[Problem], told: Iterable[Problem]) -> list[Problem]:
+    """Those of which no other says the same of the same field."""
+    known = {(p.rule, p.path) for p in told}
+    return [p for p in problems if (p.rule, p.path) not in known]
 
 
 def _without_echoes(operations: Sequence[Operation], judged: list[list[Problem]]) -> list[list[Problem]]:

@@ -186,6 +186,7 @@ def test_nor_does_an_account_that_is_not_there(home: Home) -> None:
         {"ownerQuota": {"vcpus": 4}},
         {"sharing": "mig", "policy": {"gpu": {"mig": {"devices": {"9g.99gb": 1}}}}},
         {"class": "provider", "agent": "none"},
+        {"policy": {"joinAttestors": ["nope"]}},
     ],
     ids=str,
 )
@@ -215,6 +216,20 @@ def test_whatever_is_wrong_with_a_pool_its_place_is_looked_for(
 ) -> None:
     home.wish(entry("a", [], **fields))
     assert sorted(f["rule"] for f in home.plan(code=3).report["findings"] if f["severity"] == "error") == rules
+
+
+@pytest.mark.parametrize(
+    ("fields", "paths"),
+    [
+        ({"class": "provider", "agent": "bcd", "providerAccountId": "pa_zz"}, ["agent", "providerAccountId"]),
+        ({"policy": {"joinAttestors": ["nope", "b d"]}}, ["policy.joinAttestors[0]", "policy.joinAttestors[1]"]),
+    ],
+    ids=str,
+)
+def test_one_mistake_hides_no_other_by_the_same_rule(home: Home, fields: dict[str, Any], paths: list[str]) -> None:
+    home.wish(entry("a", [], **fields))
+    told = [f["path"] for f in home.plan(code=3).report["findings"] if f["severity"] == "error"]
+    assert sorted(told) == [f"pools[a].{path}" for path in paths]
 
 
 def test_where_the_sharing_mode_is_none_nothing_is_said_of_its_atoms(home: Home) -> None:
