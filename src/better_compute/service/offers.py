@@ -17,7 +17,7 @@ def offer(service: Service, caller: Caller, body: PoolsOffer) -> OfferView:
     """Offers the pool to a tenant with a quota; offering again changes the offer and the named rows."""
     service.allow(caller, "pools/offer", body.tenant_id)
     done = service.carry_out(caller, build(OfferPool, given(body), body.pool_id), [body.to_tenant_id])
-    return show.offer(done.state, done.pool, done.state.offers[body.to_tenant_id])
+    return show.offer(done.pool.id, done.state.offers[body.to_tenant_id], done.state.rows(body.to_tenant_id))
 
 
 def unoffer(service: Service, caller: Caller, body: PoolsUnoffer) -> RemovedView:
@@ -39,10 +39,4 @@ def list_(service: Service, caller: Caller, body: PoolsListOffers) -> Page[Offer
     def key(held: HeldOffer) -> Key:
         return held.pool_id, held.offer.tenant_id
 
-    return page(service, caller, "pools/listOffers", body, read, key, _view, parts=2)
-
-
-def _view(held: HeldOffer) -> OfferView:
-    o = held.offer
-    rows = show.quotas(o.tenant_id, held.pool_id, held.rows)
-    return OfferView(held.pool_id, o.tenant_id, o.priority, o.include_descendants, o.version, rows)
+    return page(service, caller, "pools/listOffers", body, read, key, lambda held: show.offer(*held), parts=2)

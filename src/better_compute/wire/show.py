@@ -20,10 +20,10 @@ def quotas(tenant_id: str, pool_id: str, rows: Mapping[str, QuotaRow]) -> list[Q
     return [QuotaView(tenant_id, pool_id, r, row.max, row.used, row.available) for r, row in sorted(rows.items())]
 
 
-def offer(state: PoolState, pool: Pool, offer: Offer) -> OfferView:
-    tenant_id = offer.tenant_id
-    rows = quotas(tenant_id, pool.id, state.rows(tenant_id))
-    return OfferView(pool.id, tenant_id, offer.priority, offer.include_descendants, offer.version, rows)
+def offer(pool_id: str, offer: Offer, rows: Mapping[str, QuotaRow]) -> OfferView:
+    """An offer with the rows of its tenant, by resource."""
+    shown = quotas(offer.tenant_id, pool_id, rows)
+    return OfferView(pool_id, offer.tenant_id, offer.priority, offer.include_descendants, offer.version, shown)
 
 
 def rollup(pool: Pool, machines: Rollup) -> RollupView:
@@ -58,7 +58,7 @@ def pool(state: PoolState, pool: Pool, tenant_id: str, include: Collection[str] 
         view.owner_quota_version = pool.owner_quota_version
         view.offers_version = pool.offers_version
         if "offers" in include:
-            view.offers = [offer(state, pool, o) for _, o in sorted(state.offers.items())]
+            view.offers = [offer(pool.id, o, state.rows(tenant)) for tenant, o in sorted(state.offers.items())]
         if "rollup" in include:
             view.rollup = rollup(pool, state.rollup)
     return view

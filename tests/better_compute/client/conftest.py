@@ -74,6 +74,29 @@ def error(status: int, code: str, message: str = "no", **more: Any) -> Step:
     return reply(status, {"error": {"code": code, "message": message, **more}}, **headers)
 
 
+def pool(pool_id: str = "p", version: int = 1, **fields: Any) -> dict[str, Any]:
+    """A pool as its owner sees it."""
+    return {
+        "id": pool_id,
+        "ownerTenantId": "root",
+        "siteId": "site_a",
+        "class": "metal-host",
+        "gpuModel": "H100",
+        "sharing": "exclusive",
+        "agent": "bcd",
+        "policy": {},
+        "version": version,
+        "owned": True,
+        "archived": False,
+        "quotas": [],
+        "offersVersion": 1,
+        "ownerQuotaVersion": 1,
+        "offers": [],
+        "rollup": {"nodes": 0, "hostNodes": 0, "tenantOwnedNodes": 0, "models": {}, "gpus": 0, "atoms": {"total": 0}},
+        **fields,
+    }
+
+
 def reset(handler: Handler) -> None:
     """The connection breaks as when the other side was killed."""
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")

@@ -9,7 +9,7 @@ import pytest
 from better_compute.client import Attempt, Client
 from better_compute.domain.commands import ArchivePool, CreatePool, OfferPool, UnofferPool
 from better_compute.domain.problems import ComputeError
-from tests.better_compute.client.conftest import Handler, Server, Step, Waits, data, error, reply, reset
+from tests.better_compute.client.conftest import Handler, Server, Step, Waits, data, error, pool, reply, reset
 
 Connect = Callable[..., Client]
 TOKEN = "bc_0123456789abcdef"
@@ -193,26 +193,6 @@ def test_what_is_no_passing_failure_is_not_repeated(server: Server, connect: Con
     server.script = [error(500, "INTERNAL_ERROR")]
     assert failure(connect(server.url)).code == "INTERNAL_ERROR"
     assert len(server.received) == 1
-
-
-def pool(**fields: Any) -> dict[str, Any]:
-    return {
-        "id": "p",
-        "ownerTenantId": "root",
-        "siteId": "site_a",
-        "class": "metal-host",
-        "gpuModel": "H100",
-        "sharing": "exclusive",
-        "agent": "bcd",
-        "policy": {},
-        "version": 1,
-        "owned": True,
-        "archived": False,
-        "quotas": [],
-        "offersVersion": 1,
-        "ownerQuotaVersion": 1,
-        **fields,
-    }
 
 
 def test_a_create_whose_answer_was_lost_is_made_again_with_the_same_key(server: Server, connect: Connect) -> None:

@@ -19,7 +19,7 @@ from better_compute.domain.commands import (
 )
 from better_compute.domain.problems import ComputeError
 from better_compute.domain.state import QuotaRow
-from tests.better_compute.client.conftest import Server, data
+from tests.better_compute.client.conftest import Server, data, pool
 
 
 @pytest.fixture
@@ -118,24 +118,7 @@ def test_lists_of_many_pages_come_whole(client: Client, monkeypatch: pytest.Monk
     assert sequence == 7
 
 
-POOL: dict[str, Any] = {
-    "id": "p",
-    "ownerTenantId": "root",
-    "siteId": "site_a",
-    "class": "metal-host",
-    "gpuModel": "H100",
-    "sharing": "exclusive",
-    "agent": "bcd",
-    "policy": {},
-    "version": 2,
-    "owned": True,
-    "archived": False,
-    "quotas": [],
-    "offersVersion": 1,
-    "ownerQuotaVersion": 1,
-    "offers": [],
-    "rollup": {"nodes": 0, "hostNodes": 0, "tenantOwnedNodes": 0, "models": {}, "gpus": 0, "atoms": {"total": 0}},
-}
+POOL = pool(version=2)
 P: dict[str, Any] = {"tenant_id": "root", "pool_id": "p"}
 OFFER: dict[str, Any] = {
     "poolId": "p",

@@ -9,31 +9,9 @@ import pytest
 
 from better_compute.client import Client
 from better_compute.domain.problems import ComputeError
-from tests.better_compute.client.conftest import Server, Step, data, error
+from tests.better_compute.client.conftest import Server, Step, data, error, pool
 
 Connect = Callable[..., Client]
-
-
-def pool(pool_id: str, version: int = 1, **fields: Any) -> dict[str, Any]:
-    return {
-        "id": pool_id,
-        "ownerTenantId": "root",
-        "siteId": "site_a",
-        "class": "metal-host",
-        "gpuModel": "H100",
-        "sharing": "exclusive",
-        "agent": "bcd",
-        "policy": {},
-        "version": version,
-        "owned": True,
-        "archived": False,
-        "quotas": [],
-        "offersVersion": 1,
-        "ownerQuotaVersion": 1,
-        "offers": [],
-        "rollup": {"nodes": 0, "hostNodes": 0, "tenantOwnedNodes": 0, "models": {}, "gpus": 0, "atoms": {"total": 0}},
-        **fields,
-    }
 
 
 def page(*items: Any, cursor: str | None = None, sequence: int = 7) -> Step:
