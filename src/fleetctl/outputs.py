@@ -19,8 +19,9 @@ def check(desired: Desired, base: Path, *, saved: Path | None, journal: Path | N
     Leaves nothing behind. Raises Stop.
     """
     outputs = [(path, append) for path, append in ((saved, False), (journal, True)) if path is not None]
+    own = _own(desired, base) if outputs else frozenset()
     for path, _ in outputs:
-        _check_apart(path, desired, Path(os.path.realpath(base)))
+        _check_apart(path, own, Path(os.path.realpath(base)))
     for path, append in outputs:
         try:
             machine.check_output(path, append=append)
@@ -29,15 +30,20 @@ def check(desired: Desired, base: Path, *, saved: Path | None, journal: Path | N
             raise Stop(EXIT_ERROR, message) from error
 
 
-def _check_apart(path: Path, desired: Desired, base: Path) -> None:
-    """What is written takes the place of nothing that the fleet is made of, and will not be read as part of it."""
-    server, real = desired.server, Path(os.path.realpath(path))
-    own = [base / file for file in desired.files]
+def _own(desired: Desired, base: Path) -> frozenset[object]:
+    """The identities of the files that the fleet is made of."""
+    own, server = [base / file for file in desired.files], desired.server
     if isinstance(server, Embedded):
         # SQLite keeps them beside the file that a link leads to.
         own += [Path(os.path.realpath(server.database) + beside) for beside in ("", *_BESIDE)]
         own += [Path(server.world)] if server.world else []
+    return frozenset(map(machine.identity, own))
+
+
+def _check_apart(path: Path, own: frozenset[object], base: Path) -> None:
+    """What is written takes the place of nothing that the fleet is made of, and will not be read as part of it."""
+    real = Path(os.path.realpath(path))
     is_read = real.suffix in (".yaml", ".yml") and real.is_relative_to(base)
-    if is_read or machine.identity(path) in {machine.identity(each) for each in own}:
+    if is_read or machine.identity(path) in own:
         message = f"{path} is a file of the fleet, or would be read as one: nothing was written"
         raise Stop(EXIT_USAGE, message, hint="choose another name, such as one that ends in .json")
