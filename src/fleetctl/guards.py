@@ -27,9 +27,6 @@ class Override:
     reason: str | None = None
 
 
-NO_OVERRIDE = Override({})
-
-
 def check(plan: Plan, live: Live, override: Override) -> list[Problem]:
     """A problem for every guard that the plan breaks; the plan itself is always shown whole."""
     archives = [operation for operation in plan.operations if operation.action == "archive"]

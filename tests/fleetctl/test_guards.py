@@ -8,7 +8,8 @@ import pytest
 
 from better_compute.domain.problems import Problem
 from fleetctl import guards
-from fleetctl.guards import NO_OVERRIDE, Override
+from fleetctl.guards import Override
+from tests.fleetctl.report.world import NO_OVERRIDE
 from tests.model import ControlPlane, desired, entry, fleet
 
 

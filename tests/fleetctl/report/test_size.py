@@ -9,10 +9,9 @@ import pytest
 
 from fleetctl import guards, plan, preflight
 from fleetctl.collector import paused
-from fleetctl.guards import NO_OVERRIDE
 from fleetctl.render import json_, text
 from fleetctl.report import of_plan, read_plan
-from tests.fleetctl.report.world import World, a_header, wished
+from tests.fleetctl.report.world import NO_OVERRIDE, World, a_header, wished
 
 Steps = dict[str, float]
 

@@ -13,12 +13,13 @@ from fleetctl import guards, plan, preflight
 from fleetctl.desired import Desired
 from fleetctl.desired.load import assemble
 from fleetctl.files import read_text
-from fleetctl.guards import NO_OVERRIDE, Override
+from fleetctl.guards import Override
 from fleetctl.live import ORIGIN, Instance, Live
 from fleetctl.plan import Plan
 from fleetctl.report import Header, PlanReport, of_plan
 from tests.builders import NOW, a_pool, a_site, an_offer
 
+NO_OVERRIDE = Override({})
 ROOT = """\
 apiVersion: fleet/v1
 fleet: platform
