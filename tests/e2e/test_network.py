@@ -424,7 +424,7 @@ def test_a_signal_while_it_waits_for_a_busy_server_ends_the_run_with_a_report(si
 
     def rule(exchange: Exchange) -> None:
         if exchange.write == 1:
-            exchange.refuse(503, "UNAVAILABLE", Retry_After="2")
+            exchange.refuse(503, "UNAVAILABLE", Retry_After="20")
             process.send_signal(signal.SIGTERM)
         else:
             exchange.pass_on()
