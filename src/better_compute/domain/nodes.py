@@ -89,7 +89,8 @@ def add_node(rollup: Rollup, node: Node, count: int = 1) -> Rollup:
     models = dict(rollup.models)
     if hosts and node.gpu_model:
         models[node.gpu_model] = models.get(node.gpu_model, 0) + hosts
-    return Rollup(
+    return replace(
+        rollup,
         nodes=rollup.nodes + count,
         host_nodes=rollup.host_nodes + hosts,
         tenant_owned_nodes=rollup.tenant_owned_nodes + (0 if node.owner_tenant_id is None else count),
@@ -100,7 +101,7 @@ def add_node(rollup: Rollup, node: Node, count: int = 1) -> Rollup:
 
 def schedulable_atoms(pool: Pool, rollup: Rollup) -> int:
     """The atoms that the pool's host GPUs make: one each, or as many as the policy splits a GPU into."""
-    return rollup.gpus * _atoms_per_gpu(pool)
+    return rollup.gpus * _atoms_per_gpu(pool) if rollup.atoms is None else rollup.atoms
 
 
 def _atoms_per_gpu(pool: Pool) -> int:

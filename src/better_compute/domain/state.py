@@ -79,14 +79,29 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """A tenant's reservations in a pool by what they do, and the atoms that each sort asks for or holds."""
+
+    pending: int = 0
+    placed: int = 0
+    active: int = 0
+    pending_atoms: int = 0
+    booked_atoms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Rollup:
-    """The machines of a pool, summed up. `models` counts host nodes by GPU model, `gpus` the GPUs of host nodes."""
+    """The machines of a pool and what runs on them, summed up. `models` counts host nodes by GPU model, `gpus` the GPUs
+    of host nodes; `atoms` is what those come to in the pool's own atoms, None where that follows from the policy;
+    `work` is by tenant."""
 
     nodes: int = 0
     host_nodes: int = 0
     tenant_owned_nodes: int = 0
     models: Mapping[str, int] = field(default_factory=dict)
     gpus: int = 0
+    atoms: int | None = None
+    work: Mapping[str, Work] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

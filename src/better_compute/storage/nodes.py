@@ -13,7 +13,7 @@ from better_compute.domain.state import PoolState
 from better_compute.service.ports import EventRecord
 from better_compute.storage import tables as t
 from better_compute.storage.events import RAISE, EventTx
-from better_compute.storage.rows import Kept, from_json, to_json
+from better_compute.storage.rows import Kept, from_json, machines_json, to_json
 
 _NODES = Kept(t.nodes, Node)
 _OF_POOL_OWNER = exists().where(
@@ -31,7 +31,7 @@ class NodeTx(EventTx):
         if not nodes:
             return
         self._write(t.nodes.insert(), [_values(node) for node in nodes])
-        update = {"of_pool": nodes[0].pool_id, "new_rollup": to_json(asdict(state.rollup)), "changes": len(nodes)}
+        update = {"of_pool": nodes[0].pool_id, "new_rollup": machines_json(state.rollup), "changes": len(nodes)}
         self._append(events, self._write(_UPDATE, update).scalar_one())
 
     def nodes_there(self, ids: Collection[str]) -> set[str]:

@@ -14,7 +14,7 @@ from better_compute.domain.state import Delta, Offer, Pool, PoolState, QuotaRow,
 from better_compute.service.ports import EventRecord, PoolQuery
 from better_compute.storage import tables as t
 from better_compute.storage.events import RAISE, EventTx
-from better_compute.storage.rows import BARE, AnyRow, Kept, from_json, to_json, upsert
+from better_compute.storage.rows import BARE, AnyRow, Kept, from_json, machines_json, to_json, upsert
 
 _POOLS = Kept(t.pools, Pool)
 _POOL = _POOLS.columns.add_columns(t.pools.c.rollup)
@@ -149,7 +149,7 @@ class PoolTx(EventTx):
         return [row for row in rows if row.pool_id != broken]
 
     def _insert_pool(self, pool: Pool, rollup: Rollup) -> int:
-        row = _POOLS.values(pool) | {"policy": to_json(pool.policy), "rollup": to_json(asdict(rollup)), "revision": 1}
+        row = _POOLS.values(pool) | {"policy": to_json(pool.policy), "rollup": machines_json(rollup), "revision": 1}
         self._write(t.pools.insert(), row)
         return 1
 

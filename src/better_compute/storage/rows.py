@@ -11,6 +11,8 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Connection, CursorResult, Row, Select, Table, bindparam, select
 from sqlalchemy.sql import Executable
 
+from better_compute.domain.state import Rollup
+
 T = TypeVar("T")
 AnyRow = Row[*tuple[Any, ...]]
 Values = Mapping[str, Any]
@@ -33,6 +35,12 @@ def to_json(value: Any) -> str:
 
 def from_json(text: str) -> Any:
     return json.loads(text)
+
+
+def machines_json(rollup: Rollup) -> str:
+    """What is kept of a pool's machines; what runs on them follows from rows of its own."""
+    kept = ("nodes", "host_nodes", "tenant_owned_nodes", "models", "gpus")
+    return to_json({name: getattr(rollup, name) for name in kept})
 
 
 class Kept(Generic[T]):

@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct
 
 from better_compute.domain.atoms import ATOMS, CLASSES
 from better_compute.domain.policy.general import DEEPEST, INTEGER, check_json
-from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup
+from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup, Work
 from better_compute.wire.views import EventView, OfferView, Page, PoolView, QuotaView, RollupView
 
 T = TypeVar("T")
@@ -132,7 +132,12 @@ def rows(views: Iterable[QuotaView]) -> dict[str, QuotaRow]:
 
 
 def rollup(view: RollupView) -> Rollup:
-    return Rollup(view.nodes, view.host_nodes, view.tenant_owned_nodes, view.models, view.gpus)
+    work = {
+        tenant_id: Work(w.pending, w.placed, w.active, w.pending_atoms, w.booked_atoms)
+        for tenant_id, w in view.reservations.items()
+    }
+    v = view
+    return Rollup(v.nodes, v.host_nodes, v.tenant_owned_nodes, v.models, v.gpus, v.atoms.total, work)
 
 
 @lru_cache(maxsize=65536)

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from better_compute.domain.nodes import schedulable_atoms
 from better_compute.domain.problems import Problem
 from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup
-from better_compute.wire.views import AtomsView, OfferView, PoolView, ProblemView, QuotaView, RollupView
+from better_compute.wire.views import AtomsView, OfferView, PoolView, ProblemView, QuotaView, RollupView, WorkView
 
 T = TypeVar("T")
 
@@ -27,9 +27,13 @@ def offer(pool_id: str, offer: Offer, rows: Mapping[str, QuotaRow]) -> OfferView
 
 
 def rollup(pool: Pool, machines: Rollup) -> RollupView:
-    atoms = AtomsView(schedulable_atoms(pool, machines))
     m = machines
-    return RollupView(m.nodes, m.host_nodes, m.tenant_owned_nodes, m.models, m.gpus, atoms)
+    atoms = AtomsView(schedulable_atoms(pool, m), sum(work.booked_atoms for work in m.work.values()))
+    work = {
+        tenant_id: WorkView(w.pending, w.placed, w.active, w.pending_atoms, w.booked_atoms)
+        for tenant_id, w in sorted(m.work.items())
+    }
+    return RollupView(m.nodes, m.host_nodes, m.tenant_owned_nodes, m.models, m.gpus, atoms, work)
 
 
 def pool(state: PoolState, pool: Pool, tenant_id: str, include: Collection[str] = ()) -> PoolView:

@@ -55,13 +55,25 @@ class RemovedView(View):
 
 
 class AtomsView(View):
-    """What the GPUs of a pool's hosts come to in its own atoms."""
+    """What the GPUs of a pool's hosts come to in its own atoms, and how many of those are booked."""
 
     total: int
+    booked: int = 0
+
+
+class WorkView(View):
+    """A tenant's reservations in a pool, and the atoms that the pending ones ask for and the others hold."""
+
+    pending: int
+    placed: int
+    active: int
+    pending_atoms: int
+    booked_atoms: int
 
 
 class RollupView(View):
-    """A pool's machines, summed up. `models` counts host nodes by GPU model, `gpus` the GPUs of host nodes."""
+    """A pool's machines and what runs on them, summed up. `models` counts host nodes by GPU model, `gpus` the GPUs of
+    host nodes; `reservations` are by tenant."""
 
     nodes: int
     host_nodes: int
@@ -69,6 +81,7 @@ class RollupView(View):
     models: Mapping[str, int]
     gpus: int
     atoms: AtomsView
+    reservations: Mapping[str, WorkView] = {}
 
 
 class PoolView(View, kw_only=True):

@@ -7,6 +7,8 @@ bring all documents together, and `found` gathers every problem on the way. `dec
 canonical JSON and `schema` the JSON Schema of `shape`.
 """
 
-from fleetctl.desired.model import Desired, Embedded, OffersAre, Place, PoolEntry
+from fleetctl.desired.limits import Check, Expected, Freeze, Limits
+from fleetctl.desired.model import Desired, Embedded, OffersAre, PoolEntry
+from fleetctl.desired.place import Place
 
-__all__ = ["Desired", "Embedded", "OffersAre", "Place", "PoolEntry"]
+__all__ = ["Check", "Desired", "Embedded", "Expected", "Freeze", "Limits", "OffersAre", "Place", "PoolEntry"]

@@ -12,7 +12,8 @@ from better_compute.domain.facts import Facts
 from better_compute.domain.problems import Problem, Refused, errors
 from better_compute.domain.state import Pool, PoolState, Rollup, Terms
 from fleetctl.desired.locate import locate
-from fleetctl.desired.model import Desired, Place, PoolEntry
+from fleetctl.desired.model import Desired, PoolEntry
+from fleetctl.desired.place import Place
 
 _OFFLINE = Facts(actor_id="", now=0, sites=None, tenants=None, accounts=None, attestors=None)
 """Nothing around the pool is known: what depends on it is left to preflight and the server."""

@@ -9,7 +9,7 @@ from typing import Any
 from better_compute.domain.words import slip_of
 from fleetctl.desired.faults import IGNORED
 from fleetctl.desired.found import Found
-from fleetctl.desired.model import Place
+from fleetctl.desired.place import Place
 from fleetctl.desired.shape import DOCUMENT_FIELDS
 from fleetctl.files import Document
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from better_compute.domain.problems import INVALID_INPUT, Problem
 from fleetctl.desired.faults import MISSING, faults
 from fleetctl.desired.locate import Step, spell
-from fleetctl.desired.model import Place
+from fleetctl.desired.place import Place
 from fleetctl.desired.shape import API_VERSION, DOCUMENT_FIELDS
 from fleetctl.files import Document
 

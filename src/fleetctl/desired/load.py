@@ -15,7 +15,8 @@ from fleetctl.desired import drafts, foreign, roots, worlds
 from fleetctl.desired.beside import beside
 from fleetctl.desired.drafts import Draft
 from fleetctl.desired.found import Found, Part
-from fleetctl.desired.model import Desired, Place, PoolEntry
+from fleetctl.desired.model import Desired, PoolEntry
+from fleetctl.desired.place import Place
 from fleetctl.desired.roots import Roots
 from fleetctl.desired.shape import POOL_NEEDS, UNNAMED
 from fleetctl.files import Document, FilesError, read_fleet

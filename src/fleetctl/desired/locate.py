@@ -9,7 +9,7 @@ from typing import Any
 
 from better_compute.domain.ids import is_key
 from better_compute.domain.problems import Source
-from fleetctl.desired.model import Place
+from fleetctl.desired.place import Place
 
 _LONGEST_NAME = 64
 _INDEX = re.compile(r"\[([0-9]{1,9})\]")

@@ -4,44 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from better_compute.domain.commands import CreatePool
-from better_compute.domain.problems import Source
 from better_compute.domain.state import Terms
+from fleetctl.desired.limits import Check, Expected, Limits, Prices
 from fleetctl.desired.nearest import Nearest
-from fleetctl.files import Document
+from fleetctl.desired.place import Place
 
 OffersAre = Literal["stated", "unstated", "unmanaged"]
 """Stated offers are all the pool's offers (`[]` too); unstated ones block a plan where live ones are; unmanaged ones
 are left to others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where something was written: a document and the way to it."""
-
-    document: Document
-    path: tuple[str | int, ...] = ()
-
-    def source(self, *more: str | int) -> Source:
-        """The place of a value below this one; the nearest parent that is written when it is not."""
-        return self.document.source((*self.path, *more))
-
-    def value(self) -> Any:
-        """What stands here."""
-        value: Any = self.document.root
-        for step in self.path:
-            value = value[step]
-        return value
-
-    def holds(self, name: str) -> bool:
-        """Whether a field stands in the map at this place."""
-        return name in self.value()
-
-    def at(self, *more: str | int) -> Place:
-        """The place of a value below this one."""
-        return Place(self.document, (*self.path, *more))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +30,9 @@ class PoolEntry:
     """One pool of the files.
 
     `pool` is the wish, as the command that would create it (defaults filled in; `owner_quota` of None: unmanaged);
-    None only for a tombstone that holds its key or id alone. `offers` are by tenant, `archived` marks a tombstone.
+    None only for a tombstone or a released entry that holds its key or id alone. `offers` are by tenant, `archived`
+    marks a tombstone, `released` a pool that this fleet lets go. `previously`: the key under which the pool was made;
+    `replaces`: the key of the pool that this one takes the place of. `protect`: nothing is taken from it, ever.
     """
 
     pool_id: str
@@ -66,6 +41,10 @@ class PoolEntry:
     pool: CreatePool | None
     adopted: bool = False
     archived: bool = False
+    released: bool = False
+    protect: bool = False
+    previously: str | None = None
+    replaces: str | None = None
     offers_are: OffersAre = "unstated"
     offers: Mapping[str, Terms] = field(default_factory=dict)
     offer_places: Mapping[str, Place] = field(default_factory=dict)
@@ -73,7 +52,8 @@ class PoolEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desired:
-    """A fleet as its files wish it. `caller` of None: the files and the environment name none, ids are not real."""
+    """A fleet as its files wish it. `caller` of None: the files and the environment name none, ids are not real.
+    `previous_callers` made pools before it, the first of them last; `allow_empty`: it may have no pool at all."""
 
     fleet: str
     tenant_id: str
@@ -82,6 +62,12 @@ class Desired:
     server: str | Embedded | None
     entries: Mapping[str, PoolEntry]
     """By pool id, in order of the ids."""
+    previous_callers: tuple[str, ...] = ()
+    allow_empty: bool = False
+    limits: Limits = field(default_factory=Limits)
+    checks: tuple[Check, ...] = ()
+    prices: Prices = field(default_factory=dict)
+    expected: tuple[Expected, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
     """Where the root fields stand, by name."""
 

@@ -12,7 +12,8 @@ from better_compute.domain.values import same_value
 from fleetctl.desired.faults import MISSING
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.locate import Step
-from fleetctl.desired.model import Embedded, Place
+from fleetctl.desired.model import Embedded
+from fleetctl.desired.place import Place
 from fleetctl.desired.shape import API_VERSION, Root, names
 
 FIELDS = frozenset(names(Root))

@@ -17,7 +17,8 @@ from fleetctl.desired import foreign
 from fleetctl.desired.beside import is_like_document
 from fleetctl.desired.faults import IGNORED
 from fleetctl.desired.found import Found
-from fleetctl.desired.model import Desired, Embedded, Place
+from fleetctl.desired.model import Desired, Embedded
+from fleetctl.desired.place import Place
 from fleetctl.desired.roots import Roots
 from fleetctl.desired.shape import DOCUMENT_FIELDS
 from fleetctl.files import Document, FilesError, read_fleet

@@ -15,9 +15,10 @@ from fleetctl.plan.operation import Operation
 
 @dataclass(frozen=True, slots=True)
 class PoolFacts:
-    """The model and the atom of a pool before the plan, or as it is created; and its model after the plan. No atom: its
-    sharing mode is none."""
+    """The site, the model and the atom of a pool before the plan, or as it is created; and its model after the plan. No
+    atom: its sharing mode is none."""
 
+    site_id: str
     gpu_model: str
     atom: str | None
     new_model: str
@@ -71,10 +72,11 @@ class Pools:
     def of(self, pool_id: str) -> PoolFacts:
         state, born = self._live.pools.get(pool_id), self._born.get(pool_id)
         if state is not None and state.pool is not None:
-            model = state.pool.gpu_model
-            return PoolFacts(model, ATOMS.get(state.pool.sharing), self._renamed.get(pool_id, model))
+            pool = state.pool
+            model = self._renamed.get(pool_id, pool.gpu_model)
+            return PoolFacts(pool.site_id, pool.gpu_model, ATOMS.get(pool.sharing), model)
         if born is not None:
-            return PoolFacts(born.gpu_model, ATOMS.get(born.sharing), born.gpu_model)
+            return PoolFacts(born.site_id, born.gpu_model, ATOMS.get(born.sharing), born.gpu_model)
         raise KeyError(pool_id)
 
 

@@ -18,11 +18,15 @@ def of_drift(drifted: Sequence[Drifted], header: Header, desired: Desired) -> fo
         **parts.headed(header),
         "kind": "drift",
         "commit": header.commit,
+        "base": None,
+        "selection": None,
+        "snapshot": False,
         "drift": [_drifted(one) for one in drifted],
         "summary": {
             "changed": kinds["changed"],
             "pending": kinds["pending"],
             "removed": kinds["removed"],
+            "expected": 0,
             "entries": len(desired.entries),
             "offers": parts.offers(desired),
         },
@@ -42,4 +46,5 @@ def _drifted(one: Drifted) -> forms.Drifted:
         "actorId": one.actor_id,
         "eventType": one.event_type,
         "via": mask(dict(one.via)) if one.via else None,
+        "expected": None,
     }

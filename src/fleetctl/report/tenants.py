@@ -10,8 +10,8 @@ from fleetctl.live import Live
 from fleetctl.plan.grants import Grant, PoolFacts
 from fleetctl.report import forms
 
-Key = tuple[str, str, str]
-"""GPU model, atom, tenant."""
+Key = tuple[str, str, str, str]
+"""GPU model, atom, site, tenant."""
 
 _LISTED = 3
 
@@ -33,22 +33,29 @@ def losses(changes: Sequence[Grant]) -> list[forms.Loss]:
     ]
 
 
-def capacity(live: Live, changes: Sequence[Grant]) -> list[forms.Capacity]:
+def capacity(live: Live, changes: Sequence[Grant]) -> forms.Capacity:
     """A row for each model and tenant, the owner left out, of which the plan changes a grant in some pool. Totals are
     over all live pools of the owner."""
     before, used = _totals(live)
     delta, touched = _deltas([grant for grant in changes if grant.tenant_id != live.tenant_id])
-    return [
-        {
-            "gpuModel": model,
-            "atom": atom,
-            "tenantId": tenant,
-            "before": min(before[model, atom, tenant], UNLIMITED),
-            "after": min(before[model, atom, tenant] + delta[model, atom, tenant], UNLIMITED),
-            "inUse": used[model, atom, tenant],
-        }
-        for model, atom, tenant in sorted(touched)
-    ]
+    return {"shares": [_share(key, before, delta, used) for key in sorted(touched)], "stock": []}
+
+
+def _share(key: Key, before: Counter[Key], delta: Counter[Key], used: Counter[Key]) -> forms.Share:
+    model, atom, site_id, tenant_id = key
+    after = min(before[key] + delta[key], UNLIMITED)
+    return {
+        "gpuModel": model,
+        "atom": atom,
+        "siteId": site_id,
+        "tenantId": tenant_id,
+        "before": min(before[key], UNLIMITED),
+        "after": after,
+        "inUse": used[key],
+        "frozen": max(0, used[key] - after),
+        "costBefore": None,
+        "costAfter": None,
+    }
 
 
 def _totals(live: Live) -> tuple[Counter[Key], Counter[Key]]:
@@ -60,7 +67,7 @@ def _totals(live: Live) -> tuple[Counter[Key], Counter[Key]]:
         for tenant_id, rows in state.quotas.items():
             row = rows.get(state.pool.atom)
             if row is not None and tenant_id != live.tenant_id:
-                key = state.pool.gpu_model, state.pool.atom, tenant_id
+                key = state.pool.gpu_model, state.pool.atom, state.pool.site_id, tenant_id
                 granted[key] += row.max if tenant_id in state.offers else 0
                 used[key] += row.used
     return granted, used
@@ -75,7 +82,7 @@ def _deltas(changes: Sequence[Grant]) -> tuple[Counter[Key], set[Key]]:
         if facts.atom is None or (before == after and not facts.changes_model):
             continue
         for model, amount in ((facts.gpu_model, -before), (facts.new_model, after)):
-            key = model, facts.atom, grant.tenant_id
+            key = model, facts.atom, facts.site_id, grant.tenant_id
             delta[key] += amount
             if amount:
                 touched.add(key)

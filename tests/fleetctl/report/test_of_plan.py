@@ -59,7 +59,7 @@ def test_a_tenant_loses_the_gpus_of_a_pool_that_gets_another_model() -> None:
     assert [(loss["tenantId"], loss["sentence"], loss["operations"]) for loss in report["losses"]] == [
         ("acme", "loses 8 H100 GPUs in fra1-a", [1])
     ]
-    assert [(row["gpuModel"], row["before"], row["after"]) for row in report["capacity"]] == [
+    assert [(row["gpuModel"], row["before"], row["after"]) for row in report["capacity"]["shares"]] == [
         ("H100", 8, 0),
         ("H200", 0, 8),
     ]
@@ -206,7 +206,9 @@ class TestLosses:
 
 class TestCapacity:
     def rows(self, report: PlanReport) -> list[tuple[str, str, int, int, int]]:
-        return [(r["gpuModel"], r["tenantId"], r["before"], r["after"], r["inUse"]) for r in report["capacity"]]
+        return [
+            (r["gpuModel"], r["tenantId"], r["before"], r["after"], r["inUse"]) for r in report["capacity"]["shares"]
+        ]
 
     def test_is_over_all_pools_of_a_model(self) -> None:
         world = World()
@@ -269,7 +271,7 @@ class TestCapacity:
   - {idempotencyKey: fra1-m, sharing: mig, ownerQuota: {gpu.mig: 7},
      offers: [{toTenantId: acme, quota: {gpu.mig: 7, gpu: 1}}]}
 """
-        (row,) = World().report(entries)["capacity"]
+        (row,) = World().report(entries)["capacity"]["shares"]
         assert (row["atom"], row["after"]) == ("gpu.mig", 7)
 
 

@@ -68,7 +68,7 @@ def test_drift_says_since_when_by_whom_and_through_which_change() -> None:
     assert (one["since"], one["actorId"], one["eventType"]) == (NOW, "sa_ops", "pool.offered")
     assert one["changes"] == [{"path": "quota.gpu", "before": 64}]
     assert one["via"] == {"fleet": "other", "token": SENSITIVE, "reason": f"see https://{SENSITIVE}@host/"}
-    assert report["summary"] == {"changed": 1, "pending": 0, "removed": 0, "entries": 2, "offers": 2}
+    assert report["summary"] == {"changed": 1, "pending": 0, "removed": 0, "expected": 0, "entries": 2, "offers": 2}
     assert "example" not in json.dumps(one)
 
 

@@ -14,7 +14,7 @@ from fleetctl.render.text.style import Style, width
 from fleetctl.words import count, time
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import Capacity, PlanReport
+    from fleetctl.report.forms import PlanReport, Share
 
 _ROWS = 20
 _SUMS = {
@@ -36,7 +36,7 @@ def plan(report: PlanReport, style: Style) -> Iterator[str]:
         yield from ("", style.bold("Operations"), *operations.block(report["operations"], style))
     if report["findings"]:
         yield from ("", style.bold("Findings"), *problems.block(report["findings"], style))
-    if report["capacity"]:
+    if report["capacity"]["shares"]:
         yield from ("", *_capacity(report, style))
     yield ""
     yield from _summary(report, style)
@@ -71,7 +71,8 @@ def _losses(report: PlanReport, style: Style) -> Iterator[str]:
 
 
 def _capacity(report: PlanReport, style: Style) -> Iterator[str]:
-    rows = report["capacity"] if style.verbose else report["capacity"][:_ROWS]
+    shares = report["capacity"]["shares"]
+    rows = shares if style.verbose else shares[:_ROWS]
     names = [(_model(row), escape(row["tenantId"])) for row in rows]
     first, second = width(["GPUs", *(m for m, _ in names)]), width(["tenant", *(t for _, t in names)])
     yield style.bold(f"{'GPUs':<{first + 2}}  {'tenant':<{second}}  {'before':>9}  {'after':>9}  {'in use':>9}")
@@ -79,11 +80,11 @@ def _capacity(report: PlanReport, style: Style) -> Iterator[str]:
         line = f"  {model:<{first}}  {tenant:<{second}}  {_limit(row['before'])}  {_limit(row['after'])}"
         below = row["after"] < row["inUse"]
         yield f"{line}  {row['inUse']:>9,}{style.red('  below use') if below else ''}"
-    if left := len(report["capacity"]) - len(rows):
+    if left := len(shares) - len(rows):
         yield style.dim(f"  and {left:,} more (--verbose)")
 
 
-def _model(row: Capacity) -> str:
+def _model(row: Share) -> str:
     return escape(row["gpuModel"] if row["atom"] == "gpu" else f"{row['gpuModel']} {row['atom']}")
 
 

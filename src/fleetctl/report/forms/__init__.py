@@ -8,8 +8,30 @@ from __future__ import annotations
 
 from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, Outcome
 from fleetctl.report.forms.drifted import Drifted, DriftReport, DriftSummary
-from fleetctl.report.forms.planned import Capacity, Inverse, Loss, Operation, PlanReport, PlanSummary, Reason
-from fleetctl.report.forms.shared import Action, Change, FormatVersion, Headed, Json, Problem, Server, Source
+from fleetctl.report.forms.planned import (
+    Capacity,
+    Inverse,
+    Loss,
+    Operation,
+    PlanReport,
+    PlanSummary,
+    Reason,
+    Share,
+    Stock,
+)
+from fleetctl.report.forms.shared import (
+    Action,
+    Base,
+    Cause,
+    Change,
+    FormatVersion,
+    Headed,
+    Json,
+    Problem,
+    Selection,
+    Server,
+    Source,
+)
 from fleetctl.report.forms.small import (
     Derived,
     ErrorReport,
@@ -29,7 +51,9 @@ __all__ = [
     "ApplyReport",
     "ApplySummary",
     "ApprovedBy",
+    "Base",
     "Capacity",
+    "Cause",
     "Change",
     "Derived",
     "DriftReport",
@@ -52,8 +76,11 @@ __all__ = [
     "Problem",
     "Reason",
     "Report",
+    "Selection",
     "Server",
+    "Share",
     "Source",
+    "Stock",
     "ValidationReport",
     "ValidationSummary",
     "WhoamiReport",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from fleetctl.report.forms.shared import Change, Headed, Json, Source
+from fleetctl.report.forms.shared import Base, Change, Headed, Json, Selection, Source
 
 
 class Drifted(TypedDict):
     """One pool or offer that is not as the files say: `changed` behind their back, `pending` where the files are ahead,
-    `removed` where no entry names it. `since`, `actorId`, `eventType` and `via` are of its last event."""
+    `removed` where no entry names it. `since`, `actorId`, `eventType` and `via` are of its last event. `expected`: why
+    the files say that it may differ; null where they do not."""
 
     kind: Literal["changed", "pending", "removed"]
     poolId: str
@@ -22,14 +23,17 @@ class Drifted(TypedDict):
     actorId: str | None
     eventType: str | None
     via: dict[str, Json] | None
+    expected: str | None
 
 
 class DriftSummary(TypedDict):
-    """Counts of drifted objects by kind, of entries and of offers that the files state."""
+    """Counts of drifted objects by kind (those that are `expected` apart), of entries and of offers that the files
+    state."""
 
     changed: int
     pending: int
     removed: int
+    expected: int
     entries: int
     offers: int
 
@@ -39,5 +43,8 @@ class DriftReport(Headed):
 
     kind: Literal["drift"]
     commit: str | None
+    base: Base | None
+    selection: Selection | None
+    snapshot: bool
     drift: list[Drifted]
     summary: DriftSummary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from fleetctl.report.forms.shared import Action, Change, Headed, Json, Problem, Source
+from fleetctl.report.forms.shared import Action, Base, Cause, Change, Headed, Json, Problem, Selection, Source
 
 
 class Reason(TypedDict):
@@ -24,18 +24,21 @@ class Inverse(TypedDict):
 
 class Operation(TypedDict):
     """One operation of a plan. `dependsOn` names operations by `n`; `before` and `after` of null: there is nothing on
-    that side. `gpuModel` is the pool's before the plan, `atom` the resource its GPUs are counted in."""
+    that side. `gpuModel` is the pool's before the plan, `siteId` its site, `atom` the resource its GPUs are counted in.
+    `causes`, where there is a base: what moved, the files (`intent`), the live state (`drift`), or both."""
 
     n: int
     action: Action
     poolId: str
     key: str | None
     toTenantId: str | None
+    siteId: str
     gpuModel: str
     atom: str | None
     before: Json
     after: Json
     changes: list[Change]
+    causes: list[Cause]
     reason: Reason
     effects: list[str]
     severity: Literal["safe", "lowers", "withdraws", "irreversible"]
@@ -54,16 +57,45 @@ class Loss(TypedDict):
     operations: list[int]
 
 
-class Capacity(TypedDict):
-    """Atoms of a GPU model that a tenant may book over all pools of the owner, and those it has booked. 2147483647:
-    unlimited."""
+class Share(TypedDict):
+    """Atoms of a GPU model that a tenant may book at a site, over all pools of the owner, and those it has booked.
+    2147483647: unlimited. `frozen` are those in use beyond the limits after the plan: bookings stay, nothing new fits.
+    `costBefore` and `costAfter` are per hour for all that may be booked; null where no price is given, or there is no
+    limit."""
 
     gpuModel: str
     atom: str
+    siteId: str
     tenantId: str
     before: int
     after: int
     inUse: int
+    frozen: int
+    costBefore: float | None
+    costAfter: float | None
+
+
+class Stock(TypedDict):
+    """A GPU model at a site: `schedulable` atoms of the machines that joined (null: none did, so that nobody knows),
+    the sum of what tenants may book of them before and after the plan (the owner left out; 2147483647: unlimited), and
+    oversell, the ratio of both (null: no machines; infinite quotas have none)."""
+
+    gpuModel: str
+    atom: str
+    siteId: str
+    schedulable: int | None
+    before: int
+    after: int
+    inUse: int
+    oversellBefore: float | None
+    oversellAfter: float | None
+
+
+class Capacity(TypedDict):
+    """The capacity that a plan touches: what tenants may book, and what there is of it."""
+
+    shares: list[Share]
+    stock: list[Stock]
 
 
 class PlanSummary(TypedDict):
@@ -87,14 +119,16 @@ class PlanSummary(TypedDict):
 
 class PlanReport(Headed):
     """A plan, and the file that `plan --out` writes. `digest` is of what will be done, `inputs` of what the files wish,
-    `checksum` of the whole file without itself. `sequence` is the owner's last event in the live state. `base`,
-    `selection` and `drift` are null: the plan is of the whole fleet, and neither a base nor drift was looked at."""
+    `checksum` of the whole file without itself. `sequence` is the owner's last event in the live state. `base` of null:
+    the files were compared with none, and its guards were not checked; `selection` of null: the plan is of the whole
+    fleet; `drift` are the operations, by `n`, that undo what moved behind the files' back, null without a base.
+    `snapshot`: the live state was read from a file."""
 
     kind: Literal["plan"]
     sequence: int
-    base: None
+    base: Base | None
     commit: str | None
-    selection: None
+    selection: Selection | None
     inputs: str
     digest: str
     checksum: str
@@ -103,7 +137,8 @@ class PlanReport(Headed):
     reason: str | None
     operations: list[Operation]
     findings: list[Problem]
-    drift: None
+    drift: list[int] | None
+    snapshot: bool
     losses: list[Loss]
-    capacity: list[Capacity]
+    capacity: Capacity
     summary: PlanSummary

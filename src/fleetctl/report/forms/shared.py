@@ -7,6 +7,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 Json = Any
 Action = Literal["create", "update", "offer", "setQuota", "unoffer", "archive"]
 FormatVersion = Literal[1]
+Cause = Literal["intent", "drift"]
 
 
 class Source(TypedDict):
@@ -32,12 +33,14 @@ class Problem(TypedDict):
 
 class Change(TypedDict):
     """One difference. A side that is left out is not there: neither null nor empty nor zero; of a quota it says that
-    there is no row, which grants 0. `sensitive`: the values differ and may not be shown."""
+    there is no row, which grants 0. `sensitive`: the values differ and may not be shown. `cause`, where there is a
+    base: `intent`, the files moved away from it; `drift`, the live state did."""
 
     path: str
     before: NotRequired[Json]
     after: NotRequired[Json]
     sensitive: NotRequired[Literal[True]]
+    cause: NotRequired[Cause]
 
 
 class Server(TypedDict):
@@ -47,6 +50,23 @@ class Server(TypedDict):
     instanceId: str
     derivation: str
     overridden: bool
+
+
+class Base(TypedDict):
+    """The files that a change is compared with: `ref` as it was asked for (a git revision, or a directory), and the
+    commit that was read, null for a directory."""
+
+    ref: str
+    commit: str | None
+
+
+class Selection(TypedDict):
+    """The part of a fleet that was looked at, as selectors; empty: all. `outside` counts entries and removed pools that
+    differ and were left out, so that nothing is taken for in sync that nobody was shown."""
+
+    only: list[str]
+    exclude: list[str]
+    outside: int
 
 
 class Headed(TypedDict):

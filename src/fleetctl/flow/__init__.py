@@ -1,0 +1,11 @@
+"""The main flow: each command as numbered steps, from files to report.
+
+`plan`, `apply` and `offline` hold the commands, `judge` what plan and apply share.
+"""
+
+from fleetctl.flow.apply import How, apply
+from fleetctl.flow.finished import Finished
+from fleetctl.flow.offline import derived_id, validate, whoami
+from fleetctl.flow.plan import drift, plan
+
+__all__ = ["Finished", "How", "apply", "derived_id", "drift", "plan", "validate", "whoami"]

@@ -1,0 +1,130 @@
+"""Apply: the plan made again, approved, run, and told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from better_compute.domain.policy.urls import mask_text
+from fleetctl import apply as applying
+from fleetctl import approval, machine, outputs, report
+from fleetctl.errors import EXIT_BLOCKED, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_STALE, Stop
+from fleetctl.flow.finished import Finished
+from fleetctl.flow.judge import judged
+from fleetctl.journal import Journal, Outcome, Stream, opened_journal
+from fleetctl.plan import Plan
+from fleetctl.session import Request, Session, opened, read
+from fleetctl.signals import interruptible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """How an apply is approved and run, and what is kept of it: a plan file or a digest that stand for it, or else whom
+    to ask; who hears of each operation; how many calls at a time."""
+
+    plan_file: Path | None
+    expect: str | None
+    approve: Callable[[report.PlanReport], bool]
+    progress: Callable[[Outcome], None]
+    parallelism: int
+    journal: Path | None
+    report_file: Path | None
+
+    @property
+    def approved_by(self) -> report.ApprovedBy:
+        return "digest" if self.expect else "plan" if self.plan_file else "hand"
+
+
+def apply(request: Request, how: How) -> Finished:
+    """Make the plan again, have it approved, run it, and say what became of every operation. Once the files are read, a
+    report that is kept is this run's, or there is none."""
+    # 1. Read the files, and the plan that was approved; an earlier run's report says nothing of this one.
+    wished = read(request)
+    outputs.check(wished, request.base, saved=how.report_file, journal=how.journal)
+    if how.report_file is not None:
+        machine.remove(how.report_file)
+    saved = None if how.plan_file is None else report.saved_plan(how.plan_file)
+    # 2. Choose the target; 3. read the live state.
+    with opened(request, wished) as session:
+        _check_caller(session)
+        # 4. Make the plan; 5. judge it by rules and guards.
+        made = judged(session)
+        # 6. Is it the one that was approved? Nothing is written before.
+        digest = _approved(saved, how.expect, made, session)
+        document = session.shown(made)
+        if made.blocked:
+            return Finished(document, EXIT_BLOCKED)
+        if (made.operations or made.findings) and not how.approve(document):
+            raise Stop(EXIT_ERROR, "not approved: nothing was written")
+        made, stop = replace(made, digest=digest), Event()
+        with opened_journal(how.journal) as stream, interruptible(stop) as caught:
+            # 7. Run it.
+            outcomes = _run(made, session, how, stream, stop)
+            # 8. Say what was done and what was not: also to whoever interrupts.
+            finished = report.of_apply(made, outcomes, session.header(), how.approved_by, caught.name)
+            remark = "" if how.report_file is None else _keep(how.report_file, finished)
+    return Finished(finished, _exit_code(outcomes, caught.name), remark)
+
+
+def _check_caller(session: Session) -> None:
+    """Pool ids derive from the files' caller, so nobody else may apply them."""
+    if session.live.reader_id != session.desired.caller:
+        message = f"apply needs the token of {session.desired.caller}, and this is {session.live.reader_id}'s"
+        raise Stop(EXIT_STALE, message)
+
+
+def _keep(path: Path, document: report.ApplyReport) -> str:
+    """Keep a report. What was done is done and is said, also where there is no room for the file: that is a remark."""
+    try:
+        machine.save(path, report.file_bytes(document))
+    except OSError as error:
+        return f"The report could not be written to {path}: {error.strerror or error}"
+    return ""
+
+
+def _approved(saved: approval.SavedPlan | None, expect: str | None, made: Plan, session: Session) -> str:
+    """The digest that events will name: a plan file's also for the rest of it. Raises Stop when it is another plan."""
+    if expect is not None:
+        approval.by_digest(expect, made)
+    if saved is None:
+        return made.digest
+    approval.by_file(saved, made, session.live, session.client, session.commit)
+    return saved.digest
+
+
+def _run(made: Plan, session: Session, how: How, stream: Stream | None, stop: Event) -> tuple[Outcome, ...]:
+    with ThreadPoolExecutor(how.parallelism) as executor:
+        writer = applying.Writer(
+            client=session.client,
+            executor=executor,
+            parallelism=how.parallelism,
+            change=_change(made, session),
+            journal=Journal(stream, machine.clock, made.digest),
+            progress=how.progress,
+            stop=stop,
+        )
+        return applying.run(made, writer)
+
+
+def _change(made: Plan, session: Session) -> dict[str, Any]:
+    """What every call names, and events keep as `via`."""
+    override = session.request.override
+    change: dict[str, Any] = {"fleet": made.scope.fleet, "digest": made.digest, "commit": session.commit}
+    if override.numbers:
+        change["allow"] = dict(override.numbers)
+    if override.reason is not None:
+        change["reason"] = mask_text(override.reason)  # everybody who reads events sees it
+    return change
+
+
+def _exit_code(outcomes: tuple[Outcome, ...], signal_name: str | None) -> int:
+    if signal_name is not None:
+        return EXIT_INTERRUPTED[signal_name]
+    done = sum(outcome.status == "done" for outcome in outcomes)
+    if done == len(outcomes):
+        return EXIT_OK
+    return EXIT_PARTIAL if done else EXIT_ERROR

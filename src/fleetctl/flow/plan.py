@@ -1,0 +1,41 @@
+"""Plan and drift: what would be done, and what differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fleetctl import drift as drifting
+from fleetctl import machine, outputs, report
+from fleetctl.diff import compare
+from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_OK
+from fleetctl.flow.finished import Finished
+from fleetctl.flow.judge import judged
+from fleetctl.session import Request, opened, read
+
+
+def plan(request: Request, *, out: Path | None = None, lifetime: int | None = None, detailed: bool = False) -> Finished:
+    """What an apply would do. The plan file may be applied for `lifetime` milliseconds of the server's clock, None: for
+    ever. `detailed`: exit 2 when there is something to do."""
+    # 1. Read the files; see that the plan can be kept beside them.
+    wished = read(request)
+    outputs.check(wished, request.base, saved=out)
+    # 2. Choose the target; 3. read the live state.
+    with opened(request, wished) as session:
+        # 4. Make the plan; 5. judge it by rules and guards.
+        made = judged(session)
+        # 6. Say it, and keep it.
+        document = session.shown(made, None if lifetime is None else session.live.instance.now + lifetime)
+    if out is not None:
+        machine.save(out, report.file_bytes(document))
+    code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and made.operations else EXIT_OK
+    return Finished(document, code, f"The plan is in {out}" if out else "")
+
+
+def drift(request: Request) -> Finished:
+    """What differs from the files, since when, and by whom."""
+    # 1. Read the files; 2. choose the target; 3. read the live state.
+    with opened(request, read(request)) as session:
+        # 4. Compare; 5. ask the events who did it.
+        found = drifting.find(session.desired, compare(session.desired, session.live.pools), session.client)
+        document = report.of_drift(found, session.header(), session.desired)
+    return Finished(document, EXIT_CHANGES if found else EXIT_OK)
