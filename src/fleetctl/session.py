@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What the command line and the environment ask for. `timeout` is seconds for one call; `tell` takes what people
-    should know before the result."""
+    should know before the result. `base_ref` or `base_dir`: the files to compare with; `prune`: pools that left them are
+    archived; `only` and `exclude`: selectors of the part that is looked at; `snapshot`: live state in a file."""
 
     path: Path
     server: str | None
@@ -37,10 +38,16 @@ class Request:
     timeout: float
     override: Override
     tell: Callable[[str], None]
+    base_ref: str | None = None
+    base_dir: Path | None = None
+    prune: bool = False
+    only: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    snapshot: Path | None = None
 
     @property
-    def base(self) -> Path:
-        """The fleet's directory."""
+    def directory(self) -> Path:
+        """Where the fleet is, also where it was named as one file."""
         path = self.path.absolute()
         return path if path.is_dir() else path.parent
 
@@ -94,11 +101,11 @@ def read(request: Request) -> Desired:
 def opened(request: Request, wished: Desired) -> Iterator[Session]:
     """Choose the target of files that were read just now, and read the live state. Raises ComputeError, FilesError for
     a world file, and Stop for a pin that does not match."""
-    commit = machine.commit_of(request.base, wished.files)
+    commit = machine.commit_of(request.directory, wished.files)
     caller_of(wished)
-    chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
+    chosen = target.choose(wished, request.environ, request.server, request.token_file, request.directory)
     with connected(wished, chosen, request) as connection:
-        url, declared = target.shown(chosen.server, request.base), Declared(chosen.server, wished.tenant_id)
+        url, declared = target.shown(chosen.server, request.directory), Declared(chosen.server, wished.tenant_id)
         with _at("tenantId", "server.rights", wished, lambda _: _nearest_tenant(declared, connection.client)):
             live = reading.read(connection.client, url, wished.tenant_id)
         collector.resume()
@@ -126,7 +133,7 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
     if problems := worlds.misnamed(wished) if isinstance(server, str) else worlds.check(wished):
         raise FilesError(problems)
     if not isinstance(server, str) and not bootstrap.is_there(server.database):
-        request.tell(target.made(server, request.base))
+        request.tell(target.made(server, request.directory))
     declared = Declared(server, wished.tenant_id)
     try:
         with _at("caller", "world.identity", wished, lambda p: declared.hint(p.rule, wished.caller or "") or p.hint):

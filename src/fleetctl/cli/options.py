@@ -88,6 +88,12 @@ def _request(given: dict[str, Any]) -> Request:
         timeout=given.pop("timeout", TIMEOUT),
         override=Override(given.pop("allow", {}), given.pop("reason", None)),
         tell=streams.note,
+        base_ref=given.pop("base_ref", None),
+        base_dir=given.pop("base_dir", None),
+        prune=given.pop("prune", False),
+        only=given.pop("only", ()),
+        exclude=given.pop("exclude", ()),
+        snapshot=given.pop("snapshot", None),
     )
 
 

@@ -44,7 +44,7 @@ def apply(request: Request, how: How) -> Finished:
     report that is kept is this run's, or there is none."""
     # 1. Read the files, and the plan that was approved; an earlier run's report says nothing of this one.
     wished = read(request)
-    outputs.check(wished, request.base, saved=how.report_file, journal=how.journal)
+    outputs.check(wished, request.directory, saved=how.report_file, journal=how.journal)
     if how.report_file is not None:
         machine.remove(how.report_file)
     saved = None if how.plan_file is None else report.saved_plan(how.plan_file)

@@ -30,11 +30,11 @@ def validate(request: Request) -> Finished:
 def whoami(request: Request) -> Finished:
     """Who asks whom, and whether that is who the files say."""
     wished = load(request.path, caller=request.caller)
-    chosen = target.choose(wished, request.environ, request.server, request.token_file, request.base)
+    chosen = target.choose(wished, request.environ, request.server, request.token_file, request.directory)
     with connected(wished, chosen, request) as connection:
         now = machine.clock()
         info, me = connection.client.system.info(), connection.client.identities.whoami()
-    url = target.shown(chosen.server, request.base)
+    url = target.shown(chosen.server, request.directory)
     document = report.of_whoami(info, me, wished, url, overridden=chosen.overridden, now=now)
     return Finished(document, EXIT_OK)
 
@@ -48,7 +48,7 @@ def derived_id(request: Request, key: str, tenant: str | None, caller: str | Non
     if tenant is None or caller is None:
         wished = load(request.path, caller=caller or request.caller)
         asked = {name for name, given in ((target.TENANT, tenant), (target.CALLER, caller)) if given is None}
-        target.check_pins(wished, request.environ, request.base, asked)
+        target.check_pins(wished, request.environ, request.directory, asked)
         own = tenant in (None, wished.tenant_id) and caller in (None, wished.caller)
         if own and (remark := wished.remark_on(key)):
             request.tell(remark)

@@ -18,7 +18,7 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
     ever. `detailed`: exit 2 when there is something to do."""
     # 1. Read the files; see that the plan can be kept beside them.
     wished = read(request)
-    outputs.check(wished, request.base, saved=out)
+    outputs.check(wished, request.directory, saved=out)
     # 2. Choose the target; 3. read the live state.
     with opened(request, wished) as session:
         # 4. Make the plan; 5. judge it by rules and guards.
