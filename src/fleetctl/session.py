@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What the command line and the environment ask for. `timeout` is seconds for one call; `tell` takes what people
-    should know before the result. `base_ref` or `base_dir`: the files to compare with; `prune`: pools that left them are
-    archived; `only` and `exclude`: selectors of the part that is looked at; `snapshot`: live state in a file."""
+    should know before the result. `base_ref` or `base_dir`: the files to compare with; `prune`: pools that left them
+    are archived; `only` and `exclude`: selectors of the part that is looked at; `snapshot`: live state in a file."""
 
     path: Path
     server: str | None
