@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -128,8 +129,9 @@ def _spelled(server: str | Embedded | None, base: Path) -> str | None:
 
 
 def _from(name: str, base: Path) -> str:
-    path = Path(name)
-    return str(path.relative_to(base) if path.is_relative_to(base) else path)
+    """A path from the fleet's directory, where that is near: the same wherever the fleet was checked out."""
+    shared = os.path.commonpath([name, os.path.abspath(base)])
+    return name if shared == os.path.dirname(shared) else os.path.relpath(name, base)
 
 
 def _same(name: str, value: str, pin: str) -> bool:
