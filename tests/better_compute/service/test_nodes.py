@@ -33,7 +33,8 @@ def test_a_machine_joins_and_adds_capacity(either: Plane) -> None:
         "tenantOwnedNodes": 0,
         "models": {"H100": 1},
         "gpus": 8,
-        "atoms": {"total": 8},
+        "atoms": {"total": 8, "booked": 0},
+        "reservations": {},
     }
     assert either.ask("sa_fleet", "nodes/get", nodeId=node["id"]).data == node
     assert either.ask("sa_fleet", "nodes/list", poolId=pool_id).data["items"] == [node]
@@ -130,7 +131,7 @@ def test_a_machines_owner_is_the_acting_tenant_or_one_that_the_pools_owner_names
 def test_slots_are_the_gpus_times_what_the_policy_says(plane: Plane) -> None:
     pool_id = plane.pool(sharing="timeslice", policy={"gpu": {"slots": 4}})
     plane.join(pool_id, H100, H100)
-    assert plane.get(pool_id)["rollup"]["atoms"] == {"total": 8}
+    assert plane.get(pool_id)["rollup"]["atoms"] == {"total": 8, "booked": 0}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup
+from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup, Work
 from better_compute.wire import decode
 from better_compute.wire.views import EventView, PoolView
 
@@ -48,7 +48,11 @@ def view(**fields: Any) -> dict[str, Any]:
             "tenantOwnedNodes": 0,
             "models": {"H100": 1},
             "gpus": 8,
-            "atoms": {"total": 8},
+            "atoms": {"total": 8, "booked": 6},
+            "reservations": {
+                "acme": {"pending": 3, "placed": 1, "active": 1, "pendingAtoms": 24, "bookedAtoms": 4},
+                "globex": {"pending": 0, "placed": 0, "active": 1, "pendingAtoms": 0, "bookedAtoms": 2},
+            },
         },
         **fields,
     }
@@ -92,9 +96,16 @@ def test_an_owners_view_is_the_whole_aggregate() -> None:
         ),
         {"acme": Offer("acme", 10, True, 2)},
         {"root": {"gpu": QuotaRow(2147483647, 4)}, "acme": {"gpu": QuotaRow(32, 4), "vcpu": QuotaRow(10)}},
-        Rollup(2, 1, 0, {"H100": 1}, 8),
+        Rollup(2, 1, 0, {"H100": 1}, 8, 8, {"acme": Work(3, 1, 1, 24, 4), "globex": Work(active=1, booked_atoms=2)}),
     )
     assert (state.others, state.wide) == (1, 1)
+
+
+def test_a_server_that_tells_of_no_reservations_has_none_to_tell_of() -> None:
+    counts = {"nodes": 2, "hostNodes": 1, "tenantOwnedNodes": 0, "models": {"H100": 1}, "gpus": 8}
+    rollup = read(view(rollup={**counts, "atoms": {"total": 56}})).rollup
+    assert rollup == Rollup(2, 1, 0, {"H100": 1}, 8, 56)
+    assert rollup.work == {}
 
 
 def test_a_pool_of_another_tenant_shows_its_terms_and_ones_own_rows() -> None:
@@ -132,6 +143,8 @@ def test_an_archived_pool_says_since_when() -> None:
         (without("offersVersion"), "no offersVersion"),
         (without("offers"), "shows no offers"),
         (without("rollup"), "no rollup"),
+        (view(rollup={"nodes": 0}), r"\$.data.rollup"),
+        (view(rollup={**view()["rollup"], "reservations": {"acme": {"pending": 1}}}), r"\$.data.rollup.reservations"),
         (view(archived=True), "when it was archived"),
         (view(archivedAt=9), "or that it was"),
         ([], r"Expected `object`, got `array` - at `\$.data`"),

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup
-from better_compute.wire import show
+from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup, Work
+from better_compute.wire import decode, show
 
 POOL = Pool(
     id="pool_x",
@@ -28,7 +29,17 @@ STATE = PoolState.whole(
     POOL,
     {"globex": Offer("globex", 0, False, 3), "acme": Offer("acme", 10, True, 2)},
     {"root": {"gpu": QuotaRow(9)}, "acme": {"vcpu": QuotaRow(4, 5), "gpu": QuotaRow(8, 1)}},
-    Rollup(nodes=3, host_nodes=2, tenant_owned_nodes=1, models={"H100": 2}, gpus=16),
+    Rollup(
+        nodes=3,
+        host_nodes=2,
+        tenant_owned_nodes=1,
+        models={"H100": 2},
+        gpus=16,
+        work={
+            "globex": Work(placed=1, active=2, booked_atoms=6),
+            "acme": Work(pending=3, placed=1, pending_atoms=24, booked_atoms=1),
+        },
+    ),
 )
 
 
@@ -87,7 +98,18 @@ def test_the_owner_sees_offers_and_machines_where_it_asks_for_them() -> None:
         "tenantOwnedNodes": 1,
         "models": {"H100": 2},
         "gpus": 16,
-        "atoms": {"total": 16},
+        "atoms": {"total": 16, "booked": 7},
+        "reservations": {
+            "acme": {"pending": 3, "placed": 1, "active": 0, "pendingAtoms": 24, "bookedAtoms": 1},
+            "globex": {"pending": 0, "placed": 1, "active": 2, "pendingAtoms": 0, "bookedAtoms": 6},
+        },
     }
+    assert list(seen["rollup"]["reservations"]) == ["acme", "globex"]
     assert "offers" not in shown("root", "rollup")
     assert "rollup" not in shown("root", "offers")
+
+
+def test_what_an_owner_is_shown_reads_back_as_it_was() -> None:
+    view = show.rollup(POOL, STATE.rollup)
+    sent = msgspec.json.decode(msgspec.json.encode(view), type=type(view))
+    assert decode.rollup(sent) == replace(STATE.rollup, atoms=16)
