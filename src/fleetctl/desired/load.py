@@ -22,8 +22,11 @@ from fleetctl.desired.shape import POOL_NEEDS, UNNAMED
 from fleetctl.files import Document, FilesError, read_fleet
 
 
-def load(path: Path, *, caller: str | None = None, tell: Callable[[str], None] | None = None) -> Desired:
+def load(
+    path: Path, *, caller: str | None = None, tell: Callable[[str], None] | None = None, empty_ok: bool = False
+) -> Desired:
     """Read the fleet at `path`, a directory or one file; `tell` takes what people should know of what is not read.
+    `empty_ok`: it may have no pool, whatever it says of that.
 
     `caller` stands in where the files name none. Without either the ids derive from an empty caller: they tell entries
     apart and must not be shown. Raises FilesError with every problem of the files, in the order of files and lines.
@@ -31,13 +34,15 @@ def load(path: Path, *, caller: str | None = None, tell: Callable[[str], None] |
     """
     documents = read_fleet(path)
     if path.is_dir():
-        return assemble(documents, path, caller=caller)
+        return assemble(documents, path, caller=caller, empty_ok=empty_ok)
     if tell is not None and (other := beside(path, documents)):
         tell(f"Only {path.name} is read, and {other} is of its fleet too: name the directory to read both")
-    return assemble(documents, path.parent, caller=caller)
+    return assemble(documents, path.parent, caller=caller, empty_ok=empty_ok)
 
 
-def assemble(documents: Sequence[Document], directory: Path, *, caller: str | None = None) -> Desired:
+def assemble(
+    documents: Sequence[Document], directory: Path, *, caller: str | None = None, empty_ok: bool = False
+) -> Desired:
     """The same from documents, one at least; `directory` is what the names of their files are relative to."""
     found = Found()
     strays = [document for document in documents if worlds.is_world(document.root)]
@@ -51,7 +56,8 @@ def assemble(documents: Sequence[Document], directory: Path, *, caller: str | No
     worlds.judge(strays, root, directory, found)
     named: str | None = root.get("caller", caller)
     entries = drafts.gather(parts, root, named, found)
-    if not entries and all(part.sound("pools") for part in parts) and root.get("allowEmpty") is not True:
+    empty_ok = empty_ok or root.get("allowEmpty") is True
+    if not entries and all(part.sound("pools") for part in parts) and not empty_ok:
         _check_empty(parts, found)
     if found.problems:
         raise FilesError(found.in_order(documents))
