@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from better_compute.domain.problems import Source
 from better_compute.domain.state import Pool
-from fleetctl import history
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.diff import Change, Diff, OfferDiff, PoolDiff
-from fleetctl.history import History
-
-if TYPE_CHECKING:
-    from better_compute.client import Client
+from fleetctl.history import History, Reader
 
 Kind = Literal["changed", "pending", "removed"]
 
@@ -40,11 +36,11 @@ class Drifted:
     via: Mapping[str, Any] | None = None
 
 
-def find(desired: Desired, diff: Diff, client: Client) -> tuple[Drifted, ...]:
+def find(desired: Desired, diff: Diff, read_history: Reader) -> tuple[Drifted, ...]:
     """Everything that drifted, in order of pools and tenants, each with the last event of its object."""
     found = [drifted for pool in diff.pools for drifted in _of_pool(pool, desired)]
     found += [_removed(pool, desired) for pool in diff.removed]
-    last = history.read(client, {drifted.pool_id for drifted in found})
+    last = read_history({drifted.pool_id for drifted in found}, 0)
     return tuple(_attributed(drifted, last, desired) for drifted in found)
 
 

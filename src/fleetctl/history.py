@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,16 @@ class History:
     def of_pools(self, pool_ids: Collection[str]) -> list[LastEvent]:
         """The last events of all objects of these pools."""
         return [event for subject, event in self.events.items() if subject[0] in pool_ids]
+
+
+    def among(self, pool_ids: Collection[str], after: int = 0) -> History:
+        """What of these events `read` would give for the pools."""
+        kept = {s: event for s, event in self.events.items() if s[0] in pool_ids and event.sequence > after}
+        return History(kept)
+
+
+Reader = Callable[[Collection[str], int], History]
+"""Reads the last events of pools' objects after a sequence: from a control plane, or from what was kept of one."""
 
 
 def read(client: Client, pool_ids: Collection[str], after: int = 0) -> History:

@@ -60,7 +60,7 @@ def read(client: Client, url: str, tenant_id: str) -> Live:
     if not isinstance(info.digest_key, str):
         message = f"this identity may not read the pools that {tenant_id} owns"
         raise ComputeError(Problem(ACCESS_DENIED, "server.rights", message))
-    digest_key = _key(info.digest_key)
+    digest_key = key_of(info.digest_key)
     pools, sequence = client.pools.all(owned=True)
     return Live(
         instance=Instance(
@@ -89,8 +89,8 @@ def tenant_ids(client: Client) -> list[str]:
     return []
 
 
-def _key(text: str) -> bytes:
-    """Raises ComputeError for what is no key: digests under none would give secrets away."""
+def key_of(text: str) -> bytes:
+    """The key that `text` spells. Raises ComputeError for what is none: digests under none would give secrets away."""
     if not re.fullmatch("(?:[0-9a-fA-F]{2}){16,}", text):
         message = "the server's digestKey is not 16 bytes or more in hexadecimal digits"
         raise ComputeError(Problem(UNAVAILABLE, "server.digestKey", message))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from fleetctl import drift as drifting
-from fleetctl import machine, outputs, report
+from fleetctl import history, machine, outputs, report
 from fleetctl.diff import compare
 from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_OK
 from fleetctl.flow.finished import Finished
@@ -36,6 +37,7 @@ def drift(request: Request) -> Finished:
     # 1. Read the files; 2. choose the target; 3. read the live state.
     with opened(request, read(request)) as session:
         # 4. Compare; 5. ask the events who did it.
-        found = drifting.find(session.desired, compare(session.desired, session.live.pools), session.client)
+        diff = compare(session.desired, session.live.pools)
+        found = drifting.find(session.desired, diff, partial(history.read, session.client))
         document = report.of_drift(found, session.header(), session.desired)
     return Finished(document, EXIT_CHANGES if found else EXIT_OK)

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from better_compute.domain.problems import Problem
 from fleetctl.diff import compare
 from fleetctl.drift import find
+from fleetctl.history import History
 from fleetctl.journal import Outcome
 from fleetctl.report import of_apply, of_drift, of_id, of_validate, schemas
 from tests.fleetctl.report.world import World, a_header, wished
@@ -45,14 +46,8 @@ def an_apply() -> Any:
 
 
 def a_drift() -> Any:
-    class Silent:
-        class events:  # noqa: N801
-            @staticmethod
-            def all(**_: Any) -> list[Any]:
-                return []
-
     desired = wished(ENTRIES)
-    found = find(desired, compare(desired, a_world().pools), Silent())  # type: ignore[arg-type]
+    found = find(desired, compare(desired, a_world().pools), lambda *_: History({}))
     return of_drift(found, a_header(), desired)
 
 
