@@ -22,6 +22,7 @@ from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.history import History, LastEvent
 from fleetctl.live import Instance, Live, key_of
+from fleetctl.spelling import canonical_text
 from fleetctl.words import time
 
 FORMAT_VERSION: Final = 1
@@ -81,7 +82,7 @@ class Saved:
 
 
 def file_bytes(saved: Saved) -> bytes:
-    """A snapshot as a file holds it: JSON in UTF-8, keys sorted, two blanks a level."""
+    """A snapshot as a file holds it: canonical JSON."""
     live, instance = saved.live, saved.live.instance
     made = Snapshot(
         format_version=FORMAT_VERSION,
@@ -105,7 +106,7 @@ def file_bytes(saved: Saved) -> bytes:
     document = msgspec.to_builtins(made)
     del document["checksum"]
     made.checksum = hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()
-    return msgspec.json.format(msgspec.json.encode(made, order="sorted"), indent=2) + b"\n"
+    return canonical_text(made).encode()
 
 
 def read(path: Path) -> Saved:

@@ -21,7 +21,8 @@ from fleetctl.report.of_drift import of_drift
 from fleetctl.report.of_others import of_id, of_problems, of_validate, of_whoami
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
-from fleetctl.report.plan_file import canonical_text, file_bytes, read_plan, saved_plan
+from fleetctl.report.plan_file import file_bytes, read_plan, saved_plan
+from fleetctl.spelling import canonical_text
 
 __all__ = [
     "ApplyReport",

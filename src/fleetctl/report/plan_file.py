@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,10 @@ from fleetctl.errors import EXIT_ERROR, EXIT_STALE, Stop
 from fleetctl.plan import Scope
 from fleetctl.plan.digest import FORMAT_VERSION, checksum
 from fleetctl.report import forms
+from fleetctl.spelling import canonical_text
 
-_NOT_ASCII = re.compile("[^\n -~]")
 _ALTERED = "the plan does not match its digest"
 _HINT = "make a new plan: this file was altered, cut short, or not written by this build"
-
-
-def canonical_text(report: forms.Report) -> str:
-    """The one spelling of a report: JSON in ASCII, keys sorted, two blanks a level, a final newline."""
-    text = msgspec.json.format(msgspec.json.encode(report, order="sorted"), indent=2).decode()
-    return _NOT_ASCII.sub(_escape, text) + "\n"
 
 
 def file_bytes(report: forms.Report) -> bytes:
@@ -81,9 +74,3 @@ def saved_plan(path: Path) -> SavedPlan:
 
 def _refused(message: str) -> ComputeError:
     return ComputeError(Problem(INVALID_INPUT, "plan.file", message, hint=_HINT))
-
-
-def _escape(match: re.Match[str]) -> str:
-    """JSON's escape of one character, in two halves beyond the first plane."""
-    units = match[0].encode("utf-16-be")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
