@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-_PATIENCE = 10.0
+from fleetctl import git
+
 _YAML = (".yaml", ".yml")
 _LINKS = 40
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
@@ -37,8 +38,9 @@ def commit_of(directory: Path, files: Collection[str]) -> str | None:
     """
     if not any((parent / ".git").exists() for parent in (directory, *directory.parents)):
         return None
-    commit = _git(directory, "rev-parse", "--verify", "HEAD").strip()
-    held = _blobs(_git(directory, "ls-tree", "-r", "-z", commit)) if commit else {}
+    commit = git.answer(directory, "rev-parse", "--verify", "HEAD").strip()
+    listed = git.listing(directory, commit) if commit else {}
+    held = {file: found.blob if found.is_file else "" for file, found in listed.items()}
     root = os.path.realpath(directory)
     # Also those that say nothing of the fleet now: they may have said something there.
     wanted = {file for file, blob in held.items() if (file.endswith(_YAML) or not blob) and not _is_hidden(file)}
@@ -50,12 +52,6 @@ def commit_of(directory: Path, files: Collection[str]) -> str | None:
     ):
         return None
     return commit or None
-
-
-def _blobs(listing: str) -> dict[str, str]:
-    """File -> the id of its content; empty for a link or a submodule."""
-    entries = (entry.partition("\t") for entry in listing.split("\0") if entry)
-    return {file: head.rpartition(" ")[2] if head.startswith("100") else "" for head, _, file in entries}
 
 
 def _is_hidden(file: str) -> bool:
@@ -170,18 +166,3 @@ def _descriptor(path: Path) -> int | None:
             return None
         step = os.path.abspath(os.path.join(os.path.dirname(step), os.readlink(step)))
     return None
-
-
-def _git(directory: Path, *arguments: str) -> str:
-    """What git answers, empty when it cannot. What is asked here looks at objects alone, neither at the index nor at
-    files, and fetches none: no program is started that the repository's settings name."""
-    import subprocess  # not at the top: most of what imports this has no repository to ask
-
-    environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
-    try:
-        ran = subprocess.run(
-            ("git", *arguments), cwd=directory, env=environ, capture_output=True, timeout=_PATIENCE, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return os.fsdecode(ran.stdout) if ran.returncode == 0 else ""
