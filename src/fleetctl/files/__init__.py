@@ -4,7 +4,7 @@ YAML and the file system are known here; of what a fleet means, only which files
 reads a path, `read_text` the bytes of one file; both raise `FilesError` with every problem found.
 """
 
-from fleetctl.files.document import Document, FilesError, Lines, Map, Seq
+from fleetctl.files.document import Document, FilesError, Lines, Map, Merged, Seq
 from fleetctl.files.fleet import read_fleet
 from fleetctl.files.reader import read_text
 
@@ -13,6 +13,7 @@ __all__ = [
     "FilesError",
     "Lines",
     "Map",
+    "Merged",
     "Seq",
     "read_fleet",
     "read_text",

@@ -25,10 +25,10 @@ class FilesError(Exception):
 class Lines:
     """Turns offsets into the text of one file into lines and columns; the table is made when first asked."""
 
-    __slots__ = ("_starts", "text")
+    __slots__ = ("_starts", "file", "text")
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, file: str) -> None:
+        self.text, self.file = text, file
         self._starts: list[int] = []
 
     def place(self, offset: int) -> Position:
@@ -60,6 +60,21 @@ class Map(dict[str, Any]):
             order = self._order = {k: i for i, k in enumerate(self)}
         return self.at[2 * order[key] + (not of_key)]
 
+    def lines_of(self, key: str) -> Lines:
+        """The text that `key` stands in."""
+        return self.lines
+
+
+class Merged(Map):
+    """A map of two that may stand in two files: `homes` holds the text of each key."""
+
+    __slots__ = ("homes",)
+
+    homes: dict[str, Lines]
+
+    def lines_of(self, key: str) -> Lines:
+        return self.homes[key]
+
 
 class Seq(list[Any]):
     """A list of a document; `at` holds the offset of each item. Like a `Map`, it is not to be changed."""
@@ -82,13 +97,14 @@ class Document:
     def source(self, path: Sequence[str | int], *, key: bool = False) -> Source:
         """Where the value at `path` stands, or its key; of a path that does not exist, its nearest parent that does."""
         node: Any = self.root
-        offset = self.root.start
+        lines, offset = self.root.lines, self.root.start
         for depth, step in enumerate(path, 1):
             if isinstance(node, Map) and step in node:
-                offset = node.offset(str(step), of_key=key and depth == len(path))
+                name = str(step)
+                lines, offset = node.lines_of(name), node.offset(name, of_key=key and depth == len(path))
             elif isinstance(node, Seq) and isinstance(step, int) and 0 <= step < len(node):
-                offset = node.at[step]
+                lines, offset = node.lines, node.at[step]
             else:
                 break
             node = node[step]
-        return Source(self.file, *self.root.lines.place(offset))
+        return Source(lines.file, *lines.place(offset))

@@ -26,7 +26,7 @@ class Reading:
 
     def __init__(self, text: str, file: str, scalars: Scalars) -> None:
         self.text, self.file, self.scalars = text, file, scalars
-        self.lines = Lines(self.text)
+        self.lines = Lines(self.text, file)
         self.trail: list[str | int | None] = []
         self._problems: dict[int, Problem] = {}
 
