@@ -1,8 +1,11 @@
-"""Times and counts in words, the same in every message."""
+"""Times, counts and lists in words, the same in every message."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+
+_LISTED = 3
 
 
 def time(epoch_ms: int) -> str:
@@ -16,3 +19,10 @@ def time(epoch_ms: int) -> str:
 def count(number: int, noun: str) -> str:
     """`1 pool`, `2,000 pools`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(names: Sequence[str], noun: str) -> str:
+    """`a`, `a and b`, `a, b and 7 more tenants`: the line stays short. Raises IndexError for none."""
+    if len(names) > _LISTED:
+        names = [*names[: _LISTED - 1], count(len(names) - _LISTED + 1, f"more {noun}")]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,10 +1,10 @@
-"""Times and counts in words."""
+"""Times, counts and lists in words."""
 
 from __future__ import annotations
 
 import pytest
 
-from fleetctl.words import count, time
+from fleetctl.words import count, listed, time
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,11 @@ def test_a_time_is_in_utc() -> None:
 @pytest.mark.parametrize("epoch_ms", [2**63, -(2**63), 10**30])
 def test_what_no_calendar_holds_is_shown_as_it_is(epoch_ms: int) -> None:
     assert time(epoch_ms) == f"{epoch_ms} ms"
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abcd", "a, b and 2 more tenants")],
+)
+def test_a_list_stays_short(names: str, said: str) -> None:
+    assert listed(list(names), "tenant") == said

@@ -101,16 +101,16 @@ def add_node(rollup: Rollup, node: Node, count: int = 1) -> Rollup:
 
 def schedulable_atoms(pool: Pool, rollup: Rollup) -> int:
     """The atoms that the pool's host GPUs make: one each, or as many as the policy splits a GPU into."""
-    return rollup.gpus * _atoms_per_gpu(pool) if rollup.atoms is None else rollup.atoms
+    return rollup.gpus * atoms_per_gpu(pool.sharing, pool.policy) if rollup.atoms is None else rollup.atoms
 
 
-def _atoms_per_gpu(pool: Pool) -> int:
-    """0 where the policy does not say how a GPU is split, or not as its schema wants it."""
-    if pool.sharing == "exclusive":
+def atoms_per_gpu(sharing: str, policy: Mapping[str, Any]) -> int:
+    """How many atoms a GPU makes; 0 where the policy does not say, or not as its schema wants it."""
+    if sharing == "exclusive":
         return 1
-    gpu = pool.policy.get("gpu")
+    gpu = policy.get("gpu")
     settings = gpu if isinstance(gpu, Mapping) else {}
-    if pool.sharing != "mig":
+    if sharing != "mig":
         slots = settings.get("slots")
         return slots if type(slots) is int else 0
     mig = settings.get("mig")

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from better_compute.domain.atoms import DEFAULT_OWNER_QUOTA
 from better_compute.domain.commands import ArchivePool, CreatePool, OfferPool, SetQuota, UnofferPool, UpdatePool
-from better_compute.domain.state import Pool, PoolState, QuotaRow, Terms
+from better_compute.domain.state import Pool, PoolState, Terms
 from better_compute.domain.values import Json
 from fleetctl.desired import PoolEntry
 from fleetctl.desired.inputs import spec_json, terms_json
 from fleetctl.diff import Diff, OfferDiff, PoolDiff
+from fleetctl.plan import effects
 from fleetctl.plan.operation import Inverse, Operation, Reason, Severity
 
 SPENT = Inverse(None, why="an archived pool is not revived, and its key is spent")
@@ -34,7 +35,7 @@ def _of_pool(diff: PoolDiff, tenant_id: str) -> Iterator[Operation]:
         yield _create(diff.entry, wish)
     if live is not None and live.pool is not None and wish is not None:
         if diff.changes:
-            yield _update(diff, live.pool, wish)
+            yield _update(diff, live, live.pool, wish)
         if diff.owner_quota:
             yield _set_quota(diff, live, wish)
     for offer in diff.offers:
@@ -56,7 +57,7 @@ def _create(entry: PoolEntry, wish: CreatePool) -> Operation:
     )
 
 
-def _update(diff: PoolDiff, pool: Pool, wish: CreatePool) -> Operation:
+def _update(diff: PoolDiff, live: PoolState, pool: Pool, wish: CreatePool) -> Operation:
     model = wish.gpu_model if wish.gpu_model != pool.gpu_model else None
     policy = wish.policy if any(c.path != "gpuModel" for c in diff.changes) else None
     before: dict[str, Json] = {}
@@ -76,7 +77,7 @@ def _update(diff: PoolDiff, pool: Pool, wish: CreatePool) -> Operation:
         reason=Reason("changed", "the server has it otherwise than the files"),
         inverse=Inverse("update", before),
         place=diff.entry.place.at("policy" if policy is not None else "gpuModel"),
-        effects=("meters and authorization follow the new model",) if model else (),
+        effects=effects.of_update(live, pool, replace(pool, gpu_model=wish.gpu_model, policy=wish.policy)),
         severity="lowers" if model else "safe",
     )
 
@@ -99,7 +100,7 @@ def _set_quota(diff: PoolDiff, live: PoolState, wish: CreatePool) -> Operation:
         reason=Reason("changed", "the owner's quota is otherwise than the files say"),
         inverse=Inverse("setQuota", {"quota": _exact(before, quota)}),
         place=diff.entry.place.at("ownerQuota"),
-        effects=_below_use(live.rows(wish.tenant_id), quota),
+        effects=effects.of_limits(live, wish.tenant_id, quota),
         severity=_severity(before, quota),
     )
 
@@ -130,7 +131,7 @@ def _offer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
         reason=Reason("changed", "the server has it otherwise") if before else Reason("new", "a new offer"),
         inverse=Inverse("offer", _restored(before, quota)) if before else Inverse("unoffer"),
         place=diff.entry.offer_places.get(offer.tenant_id, diff.entry.place),
-        effects=_below_use(rows, set_to),
+        effects=effects.of_limits(diff.live, offer.tenant_id, set_to),
         severity=_severity(before.quota, quota) if before else "safe",
     )
 
@@ -143,8 +144,6 @@ def _restored(before: Terms, quota: Mapping[str, int]) -> Json:
 def _unoffer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
     before = offer.before or Terms({})
     held = diff.live.offers.get(offer.tenant_id) if diff.live else None
-    rows = diff.live.rows(offer.tenant_id) if diff.live else {}
-    kept = [f"{row.used} {resource} in use stay booked" for resource, row in sorted(rows.items()) if row.used]
     return Operation(
         command=UnofferPool(
             tenant_id=tenant_id,
@@ -159,14 +158,12 @@ def _unoffer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
         reason=Reason("unstated", "the files state this pool's offers and this one is not among them"),
         inverse=Inverse("offer", terms_json(before)),
         place=diff.entry.place.at("offers"),
-        effects=(f"{offer.tenant_id} no longer sees the pool", *kept),
+        effects=effects.of_unoffer(diff.live or PoolState(), offer.tenant_id),
         severity="withdraws",
     )
 
 
 def _archive(entry: PoolEntry, live: PoolState, pool: Pool) -> Operation:
-    held = sorted(t for t in live.offers if t != pool.owner_id)
-    lost = (f"withdraws what it offers to {', '.join(held)}",) if held else ()
     return Operation(
         command=ArchivePool(
             tenant_id=pool.owner_id,
@@ -181,7 +178,7 @@ def _archive(entry: PoolEntry, live: PoolState, pool: Pool) -> Operation:
         reason=Reason("tombstone", "the files mark it archived"),
         inverse=SPENT,
         place=entry.place.at("archived"),
-        effects=("cannot be undone, the key is spent", *lost),
+        effects=effects.of_archive(live, pool),
         severity="irreversible",
     )
 
@@ -193,12 +190,3 @@ def _exact(wished: Mapping[str, int], live: Mapping[str, int]) -> dict[str, int]
 
 def _severity(before: Mapping[str, int], after: Mapping[str, int]) -> Severity:
     return "lowers" if any(after.get(r, limit) < limit for r, limit in before.items()) else "safe"
-
-
-def _below_use(rows: Mapping[str, QuotaRow], quota: Mapping[str, int]) -> tuple[str, ...]:
-    """Rows that will be lower than what is in use: bookings stay, nothing new fits (rule quota.exact)."""
-    return tuple(
-        f"{resource}: {limit} is below the {rows[resource].used} in use; bookings stay, nothing new fits"
-        for resource, limit in sorted(quota.items())
-        if resource in rows and limit < rows[resource].used
-    )

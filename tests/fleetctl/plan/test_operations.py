@@ -121,7 +121,11 @@ def test_the_owners_quota_is_set_exactly(plane: ControlPlane) -> None:
 def test_an_archive_stands_alone_and_cannot_be_undone(plane: ControlPlane) -> None:
     made = only(plane.plan(desired(fleet({"idempotencyKey": "fra1-a", "archived": True}))))
     assert (made.action, made.severity) == ("archive", "irreversible")
-    assert made.effects == ("cannot be undone, the key is spent", "withdraws what it offers to acme")
+    assert made.effects == (
+        "cannot be undone, the key is spent",
+        "withdraws what it offers to acme",
+        "6 gpu in use stay booked",
+    )
     pool = plane.pools[made.pool_id].pool
     assert pool is not None
     assert made.precondition == {"version": pool.version, "offersVersion": pool.offers_version}
