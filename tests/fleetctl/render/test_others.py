@@ -52,14 +52,15 @@ def an_apply(*outcomes: Outcome, interrupted: str | None = None, by: str = "hand
 
 def a_drift(*drifted: Drifted) -> DriftReport:
     kinds = {kind: sum(one["kind"] == kind for one in drifted) for kind in ("changed", "pending", "removed")}
-    summary = {**kinds, "entries": 4, "offers": 2}
-    return {**HEAD, "kind": "drift", "drift": list(drifted), "summary": summary}  # type: ignore[typeddict-item]
+    summary = {**kinds, "expected": 0, "entries": 4, "offers": 2}
+    rest = {"base": None, "selection": None, "snapshot": False}
+    return {**HEAD, **rest, "kind": "drift", "drift": list(drifted), "summary": summary}  # type: ignore[typeddict-item]
 
 
 def a_drifted(**fields: Any) -> Drifted:
     common = {"kind": "changed", "poolId": "pool_1", "key": "fra1-a", "toTenantId": "acme", "source": SOURCE}
     rest = {"what": "the offer differs", "changes": [{"path": "quota.gpu", "before": 64, "after": 32}]}
-    event = {"since": NOW, "actorId": "sa_ops", "eventType": "pool.offered", "via": None}
+    event = {"since": NOW, "actorId": "sa_ops", "eventType": "pool.offered", "via": None, "expected": None}
     return {**common, **rest, **event, **fields}  # type: ignore[typeddict-item]
 
 

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
-from fleetctl.render.text import applied, drifted, plan, small
-from fleetctl.render.text.style import Style
+from fleetctl.outline import outline, progress
+from fleetctl.render.text import lines
+from fleetctl.render.text.style import Style, inert
+from fleetctl.render.text.window import wrapped
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Outcome, Report
 
 
-def render(report: Report, *, colour: bool = False, verbose: bool = False) -> str:
-    """The report in lines of text, each ended. Text from files and servers is escaped; only `colour` adds sequences."""
-    return "".join(f"{line}\n" for line in _lines(report, Style(colour, verbose)))
+def render(report: Report, *, colour: bool = False, verbose: bool = False, width: int | None = None) -> str:
+    """The report in lines of text, each ended. Text from files and servers is escaped; only `colour` adds sequences.
+    Lines go on below themselves where a window of `width` columns does not hold them; None: there is no window."""
+    shown = (inert(line) for line in lines.lines(outline(report, verbose=verbose), Style(colour, width)))
+    if width is not None:
+        shown = (part for line in shown for part in wrapped(line, width))
+    return "".join(f"{line}\n" for line in shown)
 
 
 def progress_line(outcome: Outcome, number: int, total: int, *, colour: bool = False) -> str:
-    """One operation that ended, the `number`th of `total`."""
-    return applied.progress_line(outcome, number, total, Style(colour))
-
-
-def _lines(report: Report, style: Style) -> Iterator[str]:
-    match report["kind"]:
-        case "plan":
-            return plan.plan(report, style)
-        case "apply":
-            return applied.applied(report, style)
-        case "drift":
-            return drifted.drift(report, style)
-        case "validation":
-            return small.validation(report, style)
-        case "id":
-            return small.derived_id(report, style)
-        case "whoami":
-            return small.whoami(report, style)
-        case "error":
-            return small.error(report, style)
-    assert_never(report)
+    """One operation that ended, the `number`th of `total`: `[ 3/12] done    offer fra1-h100 to acme`."""
+    status, text = progress(outcome)
+    padded = Style(colour).toned(status.tone, f"{status.text:<7}")
+    return f"[{number:>{len(str(total))}}/{total}] {padded} {text}"

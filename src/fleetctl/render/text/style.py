@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from fleetctl.outline.shape import Sentence, Tone
 
 _RESET = "\x1b[0m"
+_CODES: Final = {"strong": "1", "quiet": "2", "bad": "31", "good": "32", "notice": "33"}
 _WIDEST = 48
+_COMMAND = re.compile(r"^(?P<lead>\s*(?:\x1b\[\d+m)?\s*):(?=:)|#(?=#\w*\[)")
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How much is shown, and whether in colour. Text is escaped before it is coloured."""
+    """Whether in colour, and how wide the window is. Text is escaped before it is coloured."""
 
     colour: bool = False
-    verbose: bool = False
+    window: int | None = None
 
-    def red(self, text: str) -> str:
-        return self._sgr("31", text)
+    def toned(self, tone: Tone, text: str) -> str:
+        return f"\x1b[{_CODES[tone]}m{text}{_RESET}" if self.colour and text and tone != "plain" else text
 
-    def green(self, text: str) -> str:
-        return self._sgr("32", text)
-
-    def yellow(self, text: str) -> str:
-        return self._sgr("33", text)
-
-    def bold(self, text: str) -> str:
-        return self._sgr("1", text)
-
-    def dim(self, text: str) -> str:
-        return self._sgr("2", text)
-
-    def _sgr(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}{_RESET}" if self.colour and text else text
+    def sentence(self, sentence: Sentence) -> str:
+        return "".join(self.toned(words.tone, words.text) for words in sentence)
 
 
 def width(texts: Sequence[str]) -> int:
     """The width of a column; one long name does not push everything off the screen."""
     return max((len(text) for text in texts if len(text) <= _WIDEST), default=0)
+
+
+def inert(line: str) -> str:
+    """The line with nothing in it that a build's log takes for a command: `::error::` at its beginning, `##[error]`."""
+    if "::" not in line and "##" not in line:
+        return line
+    return _COMMAND.sub(lambda m: f"{m['lead']}\\x3a" if m["lead"] is not None else "\\x23", line)

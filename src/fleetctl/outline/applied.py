@@ -1,0 +1,108 @@
+"""An apply in words: a line for each operation as it ends, and the report of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from better_compute.domain.escape import escape
+from fleetctl.outline.operations import named
+from fleetctl.outline.problems import finding, place
+from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
+from fleetctl.words import count
+
+if TYPE_CHECKING:
+    from fleetctl.report.forms import ApplyReport, Outcome
+
+_SHOWN = 20
+_REST = {
+    False: "Run the same command again to go on: what is done is not done twice.",
+    True: "The expected digest was of the whole change: plan again, and approve the digest of what is left.",
+}
+
+
+def progress(outcome: Outcome) -> tuple[Words, str]:
+    """What became of an operation, and of which: `done`, `offer fra1-h100 to acme`."""
+    problem = outcome["problem"]
+    said = f": {escape(problem['code'])}: {escape(problem['message'])}" if problem else ""
+    tone: Words = Words(outcome["status"], "good" if outcome["status"] == "done" else "bad")
+    return tone, f"{named(outcome)}{_note(outcome)}{said}"
+
+
+def outline(report: ApplyReport, *, verbose: bool) -> Outline:
+    summary = report["summary"]
+    return Outline(
+        kind="apply",
+        fleet=report["fleet"],
+        opening=tuple(_opening(report)),
+        sections=filled(
+            Section(title="Failed", items=tuple(_failed(report["failed"]))),
+            _waiting("Blocked", report["blocked"], verbose),
+            _waiting("Not started", report["notStarted"], verbose),
+            Section(title="Done", items=tuple(_done(report["done"]))) if verbose else None,
+        ),
+        closing=(
+            (_sum(report),),
+            *(((Words(_REST[report["approvedBy"] == "digest"]),),) if summary["done"] < summary["operations"] else ()),
+            (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True)),
+        ),
+    )
+
+
+def _opening(report: ApplyReport) -> Iterator[Sentence]:
+    if report["interrupted"]:
+        signal = Words(escape(report["interrupted"]), "notice", foreign=True)
+        yield Words("Interrupted by ", "notice"), signal, Words(": nothing new was started after it.", "notice")
+    for why in sorted({outcome["note"] for outcome in report["notStarted"] if outcome["note"]}):
+        yield (
+            Words("Nothing new was started: ", "notice"),
+            Words(escape(why), "notice", foreign=True),
+            Words(".", "notice"),
+        )
+
+
+def _sum(report: ApplyReport) -> Words:
+    summary = report["summary"]
+    if not summary["operations"]:
+        return Words("No changes: everything is as the files say.", "good")
+    words = {"failed": summary["failed"], "blocked": summary["blocked"], "not started": summary["notStarted"]}
+    rest = ", ".join(f"{number:,} {word}" for word, number in words.items() if number)
+    if not rest:
+        return Words(f"Applied: {count(summary['done'], 'operation')} done.", "good")
+    word = "Applied in part" if summary["done"] else "Not applied"
+    return Words(f"{word}: {summary['done']:,} of {count(summary['operations'], 'operation')} done, {rest}.", "bad")
+
+
+def _failed(outcomes: Sequence[Outcome]) -> Iterator[Item]:
+    for outcome in outcomes:
+        yield Item(
+            mark="-",
+            subject=named(outcome),
+            tone="bad",
+            aside=f" after {outcome['attempts']} attempts" if outcome["attempts"] > 1 else "",
+            where=place(outcome["source"]),
+            problem=finding(outcome["problem"]) if outcome["problem"] else None,
+            alarm=True,
+        )
+
+
+def _waiting(title: str, outcomes: Sequence[Outcome], verbose: bool) -> Section:
+    shown = outcomes if verbose else outcomes[:_SHOWN]
+    more = (
+        (Words(f"and {len(outcomes) - len(shown):,} more (--verbose)", "quiet"),) if len(shown) < len(outcomes) else ()
+    )
+    return Section(
+        title=title, items=tuple(Item(mark="!", subject=named(o), aside=_waits(o)) for o in shown), more=more
+    )
+
+
+def _waits(outcome: Outcome) -> str:
+    return f" (waits for {', '.join(f'#{n}' for n in outcome['waitsFor'])})" if outcome["waitsFor"] else ""
+
+
+def _done(outcomes: Sequence[Outcome]) -> Iterator[Item]:
+    yield from (Item(subject=named(outcome), aside=_note(outcome)) for outcome in outcomes)
+
+
+def _note(outcome: Outcome) -> str:
+    return f" ({escape(outcome['note'])})" if outcome["note"] else ""

@@ -1,0 +1,160 @@
+"""Drift in words: what, since when, by whom, and through which change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from better_compute.domain.escape import escape
+from fleetctl.outline import values
+from fleetctl.outline.head import base, commit, files, head, live, outside, selection
+from fleetctl.outline.problems import place
+from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
+from fleetctl.words import time
+
+if TYPE_CHECKING:
+    from fleetctl.report.forms import Change, Drifted, DriftReport
+
+_TITLES = {
+    "changed": "Changed behind the files' back",
+    "removed": "Live, and in no file",
+    "pending": "Not applied yet",
+}
+_EXPECTED = "Expected to differ"
+_ALONE = 2
+"""So many that drifted in the same way still stand by themselves."""
+_NAMED = 3
+
+
+def outline(report: DriftReport, *, verbose: bool) -> Outline:
+    unexpected = [one for one in report["drift"] if one["expected"] is None]
+    expected = [one for one in report["drift"] if one["expected"] is not None]
+    return Outline(
+        kind="drift",
+        fleet=report["fleet"],
+        title=(Words("Drift of fleet "), Words(escape(report["fleet"]), foreign=True)),
+        facts=tuple(head(report, _facts(report))),
+        sections=filled(
+            *(
+                _section(title, [one for one in unexpected if one["kind"] == kind], verbose)
+                for kind, title in _TITLES.items()
+            ),
+            _section(_EXPECTED, expected, verbose),
+        ),
+        closing=(_sum(report),),
+    )
+
+
+def subject(one: Drifted) -> str:
+    """`fra1-h100 for acme`."""
+    return escape(one["key"] or one["poolId"]) + _for(one)
+
+
+def changes(one: Drifted, *, whole: bool) -> Iterator[tuple[str, str]]:
+    """Each field that differs, and how."""
+    yield from ((escape(change["path"]), _change(change, whole)) for change in one["changes"])
+
+
+def _facts(report: DriftReport) -> Mapping[str, str]:
+    summary = report["summary"]
+    facts = {
+        **({"base": base(report["base"])} if report["base"] else {}),
+        "files": files(summary["entries"], summary["offers"]) + commit(report["commit"]),
+        "live": live(time(report["createdAt"]), snapshot=report["snapshot"]),
+    }
+    if report["selection"]:
+        facts["part"] = selection(report["selection"])
+    return facts
+
+
+def _sum(report: DriftReport) -> Sentence:
+    """Of a part of a fleet nobody says that nothing drifted."""
+    summary, part = report["summary"], report["selection"]
+    aside = f", {summary['expected']:,} expected" if summary["expected"] else ""
+    counts = ", ".join(f"{summary[kind]:,} {kind}" for kind in ("changed", "removed", "pending") if summary[kind])
+    if counts:
+        rest = f" (a part of the fleet: {outside(part)})" if part else ""
+        return (Words(f"Drift: {counts}{aside}{rest}.", "notice"),)
+    said = files(summary["entries"], summary["offers"]) + " as the files say"
+    if part:
+        return (Words(f"No drift in the selection. {said}{aside}; {outside(part)}.", "notice"),)
+    return (Words(f"No drift. {said}{aside}.", "good"),)
+
+
+def _section(title: str, found: Sequence[Drifted], verbose: bool) -> Section:
+    items = (_together(equal, verbose) for equal in _equal(sorted(found, key=_place)))
+    return Section(title=title, items=tuple(items))
+
+
+def _place(one: Drifted) -> tuple[str, int, str]:
+    """Where the files have it; what they have not comes last, by its name."""
+    source = one["source"]
+    return (source["file"], source["line"], "") if source else ("\U0010ffff", 0, one["key"] or one["poolId"])
+
+
+def _equal(found: Sequence[Drifted]) -> Iterator[list[Drifted]]:
+    """What differs in the same way, by the same hand: more than a few of those are told together."""
+    groups: dict[str, list[Drifted]] = {}
+    for one in found:
+        event = one["actorId"], one["eventType"], one["via"], one["since"] is None
+        same = one["what"], one["toTenantId"], one["changes"], one["expected"], one["source"] is None
+        groups.setdefault(repr((same, event)), []).append(one)
+    for group in groups.values():
+        yield from [group] if len(group) > _ALONE else ([one] for one in group)
+
+
+def _together(equal: Sequence[Drifted], verbose: bool) -> Item:
+    one = equal[0]
+    is_mild = one["kind"] == "pending" or one["expected"] is not None
+    more = f" and {len(equal) - 1:,} more" if len(equal) > 1 else ""
+    return Item(
+        mark="~" if one["kind"] == "pending" else "!",
+        tone="quiet" if is_mild else "notice",
+        subject=_subject(equal, verbose) + _for(one),
+        details=(escape(one["what"]),),
+        where=place(one["source"]) + more if one["source"] else "",
+        changes=tuple(changes(one, whole=verbose)),
+        notes=(*_since(equal), *_why(one)),
+        alarm=not is_mild,
+    )
+
+
+def _for(one: Drifted) -> str:
+    return f" for {escape(one['toTenantId'])}" if one["toTenantId"] else ""
+
+
+def _since(equal: Sequence[Drifted]) -> Iterator[Words]:
+    one, times = equal[0], [each["since"] for each in equal if each["since"] is not None]
+    if times:
+        event = f" ({escape(one['eventType'])})" if one["eventType"] else ""
+        last = f", the last {time(max(times))}" if max(times) > min(times) else ""
+        actor = escape(one["actorId"] or "nobody known")
+        yield Words(f"since {time(min(times))}{last} by {actor}{event}", foreign=True)
+        yield Words(_via(one["via"]), "quiet", foreign=True)
+
+
+def _why(one: Drifted) -> Iterator[Words]:
+    if one["expected"] is not None:
+        yield Words(f"expected: {escape(one['expected'])}", foreign=True)
+
+
+def _subject(equal: Sequence[Drifted], verbose: bool) -> str:
+    names = [escape(each["key"] or each["poolId"]) for each in equal]
+    shown = names if verbose else names[:_NAMED]
+    rest = f" and {len(names) - len(shown):,} more (--verbose)" if len(shown) < len(names) else ""
+    return ", ".join(shown) + rest
+
+
+def _change(change: Change, whole: bool) -> str:
+    live_side, wished = values.sides(change, whole=whole)
+    mark = " (differs)" if change.get("sensitive") else ""
+    return f"live {live_side}, files {wished}{mark}"
+
+
+def _via(via: Mapping[str, Any] | None) -> str:
+    """The change that the event names: whatever a caller chose to send."""
+    if not via:
+        return "via no apply: the call named none"
+    known = {name: via[name] for name in ("fleet", "digest", "commit", "reason") if via.get(name) is not None}
+    shown = known or via
+    return "via " + ", ".join(f"{escape(str(name))} {values.cut(values.value(it), 80)}" for name, it in shown.items())

@@ -1,0 +1,122 @@
+"""A plan in words: what it is of, who loses, what will be done, what was found, and the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from better_compute.domain.escape import escape
+from fleetctl.outline import capacity, operations, problems
+from fleetctl.outline.head import NO_BASE, base, commit, files, head, live, outside, selection
+from fleetctl.outline.problems import place
+from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
+from fleetctl.words import count, time
+
+if TYPE_CHECKING:
+    from fleetctl.report.forms import PlanReport
+
+_SUMS = {
+    "archive": ("to archive", "to archive"),
+    "unoffer": ("to withdraw", "to withdraw"),
+    "create": ("to create", "to create"),
+    "update": ("to update", "to update"),
+    "offer": ("offer", "offers"),
+    "setQuota": ("owner quota", "owner quotas"),
+}
+
+
+def outline(report: PlanReport, *, verbose: bool) -> Outline:
+    return Outline(
+        kind="plan",
+        fleet=report["fleet"],
+        title=(Words("Plan of fleet "), Words(escape(report["fleet"]), foreign=True)),
+        facts=tuple(head(report, _facts(report))),
+        sections=filled(
+            _losses(report),
+            operations.section(report["operations"], verbose=verbose),
+            problems.section(report["findings"], verbose=verbose),
+            capacity.shares(report["capacity"]["shares"], verbose=verbose),
+            capacity.stock(report["capacity"]["stock"], verbose=verbose),
+        ),
+        closing=tuple(_closing(report)),
+    )
+
+
+def _facts(report: PlanReport) -> Mapping[str, str]:
+    summary, as_of = report["summary"], f"event {report['sequence']}, {time(report['createdAt'])}"
+    facts = {
+        "base": base(report["base"]) if report["base"] else NO_BASE,
+        "files": files(summary["entries"], summary["offers"]) + commit(report["commit"]),
+        "live": live(as_of, snapshot=report["snapshot"]),
+    }
+    if report["selection"]:
+        facts["part"] = selection(report["selection"])
+    if report["allow"]:
+        allowed = ", ".join(f"{escape(name)}={number}" for name, number in report["allow"].items())
+        facts["allow"] = f"{allowed}: {escape(report['reason'] or '')}"
+    elif report["reason"]:
+        facts["reason"] = escape(report["reason"])
+    if report["expiresAt"] is not None:
+        facts["expires"] = time(report["expiresAt"])
+    return facts
+
+
+def _losses(report: PlanReport) -> Section:
+    sources = {operation["n"]: operation["source"] for operation in report["operations"]}
+    items = []
+    for loss in report["losses"]:
+        places = [place(sources[n]) for n in loss["operations"] if n in sources]
+        items.append(
+            Item(
+                mark="-",
+                tone="bad",
+                subject=escape(loss["tenantId"]),
+                details=(escape(loss["sentence"]),),
+                where=(places[0] if places else "") + (f" and {len(places) - 1:,} more" if len(places) > 1 else ""),
+                alarm=True,
+            )
+        )
+    return Section(title="Who loses", items=tuple(items), in_columns=True)
+
+
+def _closing(report: PlanReport) -> Iterator[Sentence]:
+    summary = report["summary"]
+    yield from _sum(report)
+    if report["drift"]:
+        verb = "undoes" if len(report["drift"]) == 1 else "undo"
+        yield (Words(f"{count(len(report['drift']), 'operation')} {verb} what moved behind the files' back."),)
+    if removed := len(summary["removed"]):
+        verbs = ("stands", "is left as it is") if removed == 1 else ("stand", "are left as they are")
+        yield (Words(f"{count(removed, 'pool')} of this fleet {' in no entry and '.join(verbs)}."),)
+    if summary["foreign"]:
+        yield (Words(f"{count(summary['foreign'], 'foreign pool')} left alone.", "quiet"),)
+    found = problems.tally(summary["errors"], summary["warnings"], summary["unchecked"])
+    if summary["blocked"]:
+        end = Words(". Nothing of this plan can be applied.", "bad")
+        yield (Words(f"Blocked: {found}", "bad"), *_first(report), end)
+    elif found:
+        yield (Words(f"Found: {found}.", "notice"),)
+    yield (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True))
+
+
+def _sum(report: PlanReport) -> Iterator[Sentence]:
+    """What will be done. Of a part of a fleet nobody says that all is as wished."""
+    summary, part = report["summary"], report["selection"]
+    if report["operations"]:
+        sums = [f"{n:,} {_SUMS[action][n > 1]}" for action in _SUMS if (n := summary["actions"][action])]
+        unchanged = f"{summary['unchanged']:,} of {count(summary['entries'], 'pool')} unchanged"
+        rest = f" (a part of the fleet: {outside(part)})" if part else ""
+        yield Words("Plan:", "strong"), Words(f" {', '.join(sums)}; {unchanged}{rest}.")
+    elif not summary["blocked"]:
+        said = files(summary["entries"], summary["offers"])
+        if part:
+            yield (Words(f"No changes in the selection. {said} as wished; {outside(part)}.", "notice"),)
+        else:
+            yield (Words(f"No changes. {said} as wished.", "good"),)
+
+
+def _first(report: PlanReport) -> Iterator[Words]:
+    """Where the first error is: what blocks a long plan has long left the screen."""
+    source = next((f["source"] for f in report["findings"] if f["severity"] == "error" and f["source"]), None)
+    if source:
+        yield from (Words(" (first: ", "bad"), Words(place(source), "bad", foreign=True), Words(")", "bad"))

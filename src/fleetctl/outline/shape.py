@@ -1,0 +1,139 @@
+"""The shape of an outline: a report in words, before anybody lays it out.
+
+Every text stands on one line and every character of it is seen as itself: names from files and servers are escaped when
+an outline is made. None of it is markup: a renderer still escapes what its own format reads as that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Tone = Literal["plain", "strong", "quiet", "good", "notice", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A part of a sentence. `foreign`: files or servers had a part in it."""
+
+    text: str
+    tone: Tone = "plain"
+    foreign: bool = False
+
+
+Sentence = tuple[Words, ...]
+"""Its parts follow each other without a blank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of what a report is of; `text` is foreign."""
+
+    name: str
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that is wrong. `place` is `file:line:column`, or empty; `lead` is what stands for it then."""
+
+    severity: Literal["error", "warning", "unchecked"]
+    place: str
+    lead: str
+    text: str
+    rule: str
+    hint: str
+
+    @property
+    def tone(self) -> Tone:
+        return "bad" if self.severity == "error" else "notice"
+
+    @property
+    def head(self) -> str:
+        """What comes before the text: where, and that it is no error."""
+        where = f"{self.place or self.lead}: " if self.place or self.lead else ""
+        return where if self.severity == "error" else f"{where}{self.severity}: "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One thing that is told, or equal ones together: a line and what stands below it.
+
+    `mark` is `+`, `~`, `-`, `!` or nothing; `details` stand on the line where they fit. Below stand `changes` (of what,
+    how), `notes`, what went wrong, and the `names` of equal things with the place of each. `alarm`: dangerous, so that
+    it comes first and is never left out while there is room.
+    """
+
+    subject: str
+    tone: Tone = "plain"
+    mark: str = ""
+    verb: str = ""
+    aside: str = ""
+    details: tuple[str, ...] = ()
+    where: str = ""
+    changes: tuple[tuple[str, str], ...] = ()
+    notes: tuple[Words, ...] = ()
+    problem: Finding | None = None
+    names: tuple[tuple[str, str], ...] = ()
+    alarm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Numbers stand to the right."""
+
+    title: str
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Each row has a cell for every column; its mark, where it has one, says what is wrong with it."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    marks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A title and what stands under it, of one of three kinds. `more` says what was left out. `in_columns`: the items
+    are short and many, so that their parts stand below each other."""
+
+    title: str
+    items: tuple[Item, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    table: Table | None = None
+    more: tuple[Words, ...] = ()
+    in_columns: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """A report in words. `opening` comes before all else and is alarming; `closing` are the sums, and what to do."""
+
+    kind: str
+    fleet: str | None = None
+    title: Sentence = ()
+    facts: tuple[Fact, ...] = ()
+    opening: tuple[Sentence, ...] = ()
+    sections: tuple[Section, ...] = ()
+    closing: tuple[Sentence, ...] = ()
+
+
+def plain(sentence: Sentence) -> str:
+    """A sentence without tones."""
+    return "".join(words.text for words in sentence)
+
+
+def filled(*sections: Section | None) -> tuple[Section, ...]:
+    """Those sections that hold something."""
+    return tuple(_filled(sections))
+
+
+def _filled(sections: tuple[Section | None, ...]) -> Iterator[Section]:
+    for section in sections:
+        if section is not None and (section.items or section.findings or (section.table and section.table.rows)):
+            yield section
