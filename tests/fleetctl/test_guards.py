@@ -28,7 +28,8 @@ def tombstone(key: str) -> dict[str, Any]:
 
 
 def check(plane: ControlPlane, wished: list[dict[str, Any]], override: Override = NO_OVERRIDE) -> list[Problem]:
-    return guards.check(plane.plan(desired(fleet(*wished))), plane.live(), override)
+    asked, live = desired(fleet(*wished)), plane.live()
+    return guards.check(plane.plan(asked), live, asked, guards.in_force(asked), override, live.instance.now)
 
 
 def broken(*args: Any) -> list[tuple[str, str]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from better_compute.domain.atoms import ATOMS
+from better_compute.domain.atoms import ATOMS, UNLIMITED
 from better_compute.domain.commands import CreatePool, UpdatePool
+from better_compute.domain.nodes import schedulable_atoms
+from better_compute.domain.state import Pool, QuotaRow, Rollup
 from fleetctl.live import Live
 from fleetctl.plan.make import Plan
 from fleetctl.plan.operation import Operation
@@ -16,12 +18,18 @@ from fleetctl.plan.operation import Operation
 @dataclass(frozen=True, slots=True)
 class PoolFacts:
     """The site, the model and the atom of a pool before the plan, or as it is created; and its model after the plan. No
-    atom: its sharing mode is none."""
+    atom: its sharing mode is none.
+
+    `schedulable` are the atoms that its machines make, `new_schedulable` those that they make by the policy after the
+    plan; None: nobody knows, for no machine has joined, or the policy does not say how a GPU is split.
+    """
 
     site_id: str
     gpu_model: str
     atom: str | None
     new_model: str
+    schedulable: int | None = None
+    new_schedulable: int | None = None
 
     @property
     def changes_model(self) -> bool:
@@ -30,13 +38,15 @@ class PoolFacts:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What one operation does to the rows of one tenant; None: no offer on that side."""
+    """What one operation does to the rows of one tenant; None: no offer on that side. `rows`: those there are, with
+    what is in use, also where a withdrawal left them."""
 
     operation: Operation
     tenant_id: str
     facts: PoolFacts
     before: Mapping[str, int] | None
     after: Mapping[str, int] | None
+    rows: Mapping[str, QuotaRow] = field(default_factory=dict)
 
     @property
     def atoms(self) -> tuple[int, int]:
@@ -53,6 +63,24 @@ class Grant:
             if has < had:
                 yield resource, had, has
 
+    def below_use(self) -> Iterator[tuple[str, int, int]]:
+        """Resource, used, after of each row that drops under what is in use. A withdrawal never does that (rule
+        unoffer.quota); a first offer sets the rows whole, also those that a withdrawal left."""
+        if self.after is None:
+            return
+        for resource, row in sorted(self.rows.items()):
+            limit = self.after.get(resource, 0 if self.before is None else row.max)
+            if limit < min(row.used, row.max):
+                yield resource, row.used, limit
+
+    def withdrawn(self) -> int | None:
+        """How many of the pool's atoms the tenant may book no more. Of an unlimited row those count that there are;
+        None: it was unlimited, and nobody knows how many there are."""
+        had, has = self.atoms
+        if had != UNLIMITED or has == UNLIMITED:
+            return max(0, had - has)
+        return None if self.facts.schedulable is None else max(0, self.facts.schedulable - has)
+
     def _limit(self, rows: Mapping[str, int] | None) -> int:
         return 0 if self.facts.atom is None else (rows or {}).get(self.facts.atom, 0)
 
@@ -63,21 +91,30 @@ class Pools:
     def __init__(self, plan: Plan, live: Live) -> None:
         self._live = live
         self._born = {o.pool_id: o.command for o in plan.operations if isinstance(o.command, CreatePool)}
-        self._renamed = {
-            o.pool_id: o.command.gpu_model
-            for o in plan.operations
-            if isinstance(o.command, UpdatePool) and o.command.gpu_model is not None
-        }
+        self._updates = {o.pool_id: o.command for o in plan.operations if isinstance(o.command, UpdatePool)}
 
     def of(self, pool_id: str) -> PoolFacts:
         state, born = self._live.pools.get(pool_id), self._born.get(pool_id)
         if state is not None and state.pool is not None:
-            pool = state.pool
-            model = self._renamed.get(pool_id, pool.gpu_model)
-            return PoolFacts(pool.site_id, pool.gpu_model, ATOMS.get(pool.sharing), model)
+            pool, update = state.pool, self._updates.get(pool_id)
+            new = pool if update is None else _updated(pool, update)
+            return PoolFacts(
+                pool.site_id,
+                pool.gpu_model,
+                ATOMS.get(pool.sharing),
+                new.gpu_model,
+                schedulable(pool, state.rollup),
+                _schedulable_after(pool, new, state.rollup),
+            )
         if born is not None:
             return PoolFacts(born.site_id, born.gpu_model, ATOMS.get(born.sharing), born.gpu_model)
         raise KeyError(pool_id)
+
+
+def schedulable(pool: Pool, rollup: Rollup) -> int | None:
+    """The atoms that the machines of a pool make. None where nobody knows: no machine has joined, or the policy does
+    not say how a GPU is split."""
+    return schedulable_atoms(pool, rollup) or None
 
 
 def grants(plan: Plan, live: Live, pools: Pools) -> Iterator[Grant]:
@@ -89,13 +126,32 @@ def grants(plan: Plan, live: Live, pools: Pools) -> Iterator[Grant]:
         facts = pools.of(pool_id)
         if operation.to_tenant_id is not None:
             before, after = _quota(operation.before), _quota(operation.after)
-            yield Grant(operation, operation.to_tenant_id, facts, before, after)
+            rows = live.pools[pool_id].rows(operation.to_tenant_id) if pool_id in live.pools else {}
+            yield Grant(operation, operation.to_tenant_id, facts, before, after, rows)
         elif action == "archive" or (action == "update" and facts.changes_model):
             for tenant_id in live.others(pool_id):
                 if (pool_id, tenant_id) not in own:
-                    limits = live.pools[pool_id].limits(tenant_id)
-                    yield Grant(operation, tenant_id, facts, limits, None if action == "archive" else limits)
+                    state = live.pools[pool_id]
+                    limits = state.limits(tenant_id)
+                    after = None if action == "archive" else limits
+                    yield Grant(operation, tenant_id, facts, limits, after, state.rows(tenant_id))
 
 
 def _quota(terms: Mapping[str, Any] | None) -> Mapping[str, int] | None:
     return None if terms is None else terms["quota"]
+
+
+def _updated(pool: Pool, update: UpdatePool) -> Pool:
+    model, policy = update.gpu_model, update.policy
+    return replace(
+        pool,
+        gpu_model=pool.gpu_model if model is None else model,
+        policy=pool.policy if policy is None else policy,
+    )
+
+
+def _schedulable_after(pool: Pool, new: Pool, rollup: Rollup) -> int | None:
+    """What was counted stays, unless the policy splits the GPUs otherwise than before."""
+    by_policy = replace(rollup, atoms=None)
+    split = schedulable(new, by_policy)
+    return schedulable(pool, rollup) if split == schedulable(pool, by_policy) else split

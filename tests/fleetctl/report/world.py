@@ -96,10 +96,11 @@ class World:
 
     def plan(self, entries: str, override: Override = NO_OVERRIDE) -> Plan:
         """Judged as if the server knew every tenant."""
-        live = self.live()
-        made = plan.make(wished(entries), live)
+        live, fleet = self.live(), wished(entries)
+        made = plan.make(fleet, live)
         known = [problem for problem in preflight.check(made, live, None) if problem.severity != "unchecked"]
-        return made.with_findings([*known, *guards.check(made, live, override)])
+        limits = guards.in_force(fleet)
+        return made.with_findings([*known, *guards.check(made, live, fleet, limits, override, live.instance.now)])
 
     def report(self, entries: str, override: Override = NO_OVERRIDE, **header: Any) -> PlanReport:
         header = {"allow": override.numbers, "reason": override.reason, **header}

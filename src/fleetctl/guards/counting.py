@@ -1,0 +1,87 @@
+"""Guards that count what a plan takes away: archives, withdrawals, GPUs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from better_compute.domain.problems import UNCHECKED, Problem
+from fleetctl.guards.tally import Case, Tally
+from fleetctl.plan.grants import Grant
+from fleetctl.words import count, listed
+
+
+def tallies(case: Case) -> Iterator[Tally]:
+    yield from _archives(case)
+    yield from _withdrawals(case)
+    yield from _gpus(case)
+
+
+def unknown(case: Case) -> list[Problem]:
+    """Unlimited rows that are lowered in pools of which nobody knows how many GPUs they have: what is taken cannot be
+    counted, and that is said."""
+    lost = [grant for grant in case.grants if grant.withdrawn() is None]
+    if not lost:
+        return []
+    names = listed([f"{grant.tenant_id} in {grant.operation.name}" for grant in lost], "row")
+    message = f"an unlimited quota is lowered where no GPU is known to be, so none was counted: {names}"
+    source = lost[0].operation.source
+    return [Problem(UNCHECKED, "guard.gpusWithdrawn", message, severity="unchecked", source=source)]
+
+
+def _archives(case: Case) -> Iterator[Tally]:
+    archives = [operation for operation in case.plan.operations if operation.action == "archive"]
+    if not archives:
+        return
+    limit, percent = case.limits.max_archives, case.limits.max_archive_percent
+    may = f"one apply may do {limit}"
+    pools = _pools_of_fleet(case)
+    share = max(1, math.floor(Fraction(str(percent)) * pools / 100))  # of the decimal number that the files write
+    if share < limit:
+        limit, whole = share, count(pools, "live pool")
+        may = f"one apply may do {share}, by maxArchivePercent: {percent:g} % of {whole}"
+    yield Tally(
+        name="archives",
+        number=len(archives),
+        limit=limit,
+        says=count(len(archives), "archive"),
+        may=may,
+        first=archives[0],
+    )
+
+
+def _pools_of_fleet(case: Case) -> int:
+    """Live pools that entries name or that were removed from the files; those that the fleet lets go are its no
+    more."""
+    entries = (entry for entry in case.desired.entries.values() if not entry.released)
+    ids = {entry.pool_id for entry in entries} | {o.pool_id for o in case.plan.operations if o.action == "archive"}
+    live = [state.pool for pool_id in ids if (state := case.live.pools.get(pool_id)) and state.pool]
+    names = {name for pool in live for name in (pool.id, pool.idempotency_key)}
+    return sum(not pool.archived for pool in live) + sum(name not in names for name in case.plan.removed)
+
+
+def _withdrawals(case: Case) -> Iterator[Tally]:
+    lost = [grant.operation for grant in case.grants if _withdraws(grant)]
+    if lost:
+        limit = case.limits.max_withdrawals
+        says, may = count(len(lost), "withdrawal"), f"one apply may do {limit}"
+        yield Tally(name="withdrawals", number=len(lost), limit=limit, says=says, may=may, first=lost[0])
+
+
+def _withdraws(grant: Grant) -> bool:
+    """An offer that goes, by itself or with its pool; or one whose GPUs all go: the row of the pool's own atom falls
+    to 0."""
+    if grant.before is None or grant.operation.action == "setQuota":
+        return False
+    had, has = grant.atoms
+    return grant.after is None or bool(had and not has)
+
+
+def _gpus(case: Case) -> Iterator[Tally]:
+    """Gross: what a tenant gains elsewhere does not run the work that is here. The owner's own rows count too."""
+    lost = [(grant.operation, number) for grant in case.grants if (number := grant.withdrawn())]
+    if lost:
+        total, limit = sum(number for _, number in lost), case.limits.max_gpus_withdrawn
+        says, may = f"{count(total, 'GPU atom')} lowered or withdrawn", f"one apply may take {limit:,}"
+        yield Tally(name="gpusWithdrawn", number=total, limit=limit, says=says, may=may, first=lost[0][0])

@@ -1,0 +1,72 @@
+"""Every guard, held against a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from better_compute.domain.problems import BLOCKED, Problem
+from fleetctl.desired import Desired
+from fleetctl.desired.limits import Limits
+from fleetctl.guards import counting, freeze, oversell, protect, use
+from fleetctl.guards.tally import Case, Tally
+from fleetctl.live import Live
+from fleetctl.override import ALLOWABLE, Override
+from fleetctl.plan import Plan
+from fleetctl.plan.grants import Pools, grants
+
+
+def check(plan: Plan, live: Live, desired: Desired, limits: Limits, override: Override, now: int) -> list[Problem]:
+    """A problem for every guard that the plan breaks, with the override that would let exactly this pass; the plan
+    itself is always shown whole. `live` and `desired` are what it was made from, `limits` those of `in_force`, `now` is
+    the server's clock in epoch milliseconds.
+
+    A warning tells what an override lets pass, and which one had nothing to let pass; `unchecked` what a guard could
+    not count.
+    """
+    pools = Pools(plan, live)
+    case = Case(
+        plan=plan,
+        live=live,
+        desired=desired,
+        limits=limits,
+        now=now,
+        pools=pools,
+        grants=tuple(grants(plan, live, pools)),
+    )
+    found = chain.from_iterable(guard.tallies(case) for guard in (freeze, counting, use, oversell))
+    tallies = {tally.name: tally for tally in found}
+    return [
+        *protect.check(case),
+        *(problem for tally in tallies.values() for problem in _judged(tally, override)),
+        *counting.unknown(case),
+        *oversell.unknown(case),
+        *_unneeded(tallies, override),
+    ]
+
+
+def _judged(tally: Tally, override: Override) -> Iterator[Problem]:
+    """An override takes the place of the guard's own limit, also where that is the higher one."""
+    allowed = override.numbers.get(tally.name)
+    limit, rule = tally.limit if allowed is None else allowed, f"guard.{tally.name}"
+    if limit is not None and tally.number > limit:
+        may = tally.may if allowed is None else f"--allow {tally.name}={allowed} lets {allowed:,} pass"
+        hint = override.hint(tally.name, tally.number)
+        yield Problem(BLOCKED, rule, f"{tally.says}, and {may}", hint=hint, source=tally.first.source)
+    elif allowed is not None and not _is_within(tally):
+        why = f": {override.reason}" if override.reason else ""
+        message = f"{tally.says}, and {tally.may}; --allow {tally.name}={allowed} lets this pass{why}"
+        yield Problem(BLOCKED, rule, message, severity="warning", source=tally.first.source)
+
+
+def _is_within(tally: Tally) -> bool:
+    return tally.limit is None or tally.number <= tally.limit
+
+
+def _unneeded(tallies: dict[str, Tally], override: Override) -> Iterator[Problem]:
+    """Whoever lets more pass than there is may have expected another plan. Renamed entries are counted elsewhere."""
+    for name in ALLOWABLE:
+        number = override.numbers.get(name)
+        if number and name != "rename" and (name not in tallies or _is_within(tallies[name])):
+            message = f"--allow {name}={number} is not needed: this plan breaks no such guard"
+            yield Problem(BLOCKED, f"guard.{name}", message, hint="leave it out", severity="warning")

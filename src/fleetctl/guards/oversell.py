@@ -1,0 +1,110 @@
+"""The guard of oversell: what tenants may book of a pool's atoms, against those that its machines make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from better_compute.domain.atoms import UNLIMITED
+from better_compute.domain.problems import BLOCKED, UNCHECKED, Problem
+from fleetctl.guards.tally import Case, Tally
+from fleetctl.plan import Operation
+from fleetctl.plan.grants import PoolFacts
+from fleetctl.words import count, listed
+
+
+@dataclass(frozen=True, slots=True)
+class _Sold:
+    """A pool that a plan touches, and the sum of what tenants may book of it, the owner left out, on both sides."""
+
+    first: Operation
+    facts: PoolFacts
+    before: int
+    after: int
+
+    @property
+    def ratio(self) -> Fraction | None:
+        there = self.facts.new_schedulable
+        return None if there is None else Fraction(self.after, there)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the plan sells more of what there is than before."""
+        had, has = self.facts.schedulable, self.facts.new_schedulable
+        return had is None or has is None or self.after * had > self.before * has
+
+    @property
+    def is_more(self) -> bool:
+        """Whether the plan promises more, or makes unknown what there is of it."""
+        return self.after > self.before or (self.facts.schedulable is not None and self.after > 0)
+
+    def __str__(self) -> str:
+        sold = "unlimited" if self.after >= UNLIMITED else f"{self.after:,}"
+        ratio = "" if self.after >= UNLIMITED or self.ratio is None else f", {float(self.ratio):.2f} times"
+        return f"{self.first.name} ({sold} of {self.facts.new_schedulable:,}{ratio})"
+
+
+def tallies(case: Case) -> Iterator[Tally]:
+    """Pools over the limit after the plan that were less so before: what nobody sells more of is not this plan's."""
+    limit = case.limits.max_oversell
+    if limit is not None and (over := [sold for sold in _over(case, limit) if sold.is_worse]):
+        yield Tally(
+            name="oversell",
+            number=len(over),
+            limit=0,
+            says=f"{count(len(over), 'pool')} oversold: {listed([str(sold) for sold in over], 'pool')}",
+            may=f"maxOversell is {limit:g}",
+            first=over[0].first,
+        )
+
+
+def unknown(case: Case) -> list[Problem]:
+    """What a limit cannot be held against, and what was over it before the plan and still is."""
+    limit = case.limits.max_oversell
+    if limit is None:
+        return []
+    found = []
+    if blind := [sold for sold in _touched(case) if sold.ratio is None and sold.is_more]:
+        names = listed([sold.first.name for sold in blind], "pool")
+        message = f"no GPU is known to be there, so maxOversell was not held against what is sold: {names}"
+        source = blind[0].first.source
+        found.append(Problem(UNCHECKED, "guard.oversell", message, severity="unchecked", source=source))
+    if still := [sold for sold in _over(case, limit) if not sold.is_worse]:
+        names = listed([str(sold) for sold in still], "pool")
+        message = f"over maxOversell of {limit:g} before this plan, and not more so after it: {names}"
+        found.append(Problem(BLOCKED, "guard.oversell", message, severity="warning", source=still[0].first.source))
+    return found
+
+
+def _over(case: Case, limit: float) -> list[_Sold]:
+    # The decimal number that the files write: 1.1 times 10 is 11, and no more.
+    most = Fraction(str(limit))
+    return [sold for sold in _touched(case) if sold.ratio is not None and sold.ratio > most]
+
+
+def _touched(case: Case) -> list[_Sold]:
+    """The pools that stay and of which the plan changes what is sold or how it is split, in the plan's order."""
+    deltas: dict[str, int] = {}
+    first: dict[str, Operation] = {}
+    gone = {operation.pool_id for operation in case.plan.operations if operation.action == "archive"}
+    for grant in case.grants:
+        if grant.tenant_id != case.live.tenant_id:
+            before, after = grant.atoms
+            pool_id = grant.operation.pool_id
+            deltas[pool_id] = deltas.get(pool_id, 0) + after - before
+    for operation in case.plan.operations:
+        if operation.pool_id not in gone:
+            first.setdefault(operation.pool_id, operation)
+    found = []
+    for pool_id, operation in first.items():
+        facts, sold = case.pools.of(pool_id), _sold(case, pool_id)
+        found.append(_Sold(operation, facts, sold, sold + deltas.get(pool_id, 0)))
+    return found
+
+
+def _sold(case: Case, pool_id: str) -> int:
+    state = case.live.pools.get(pool_id)
+    if state is None or state.pool is None:
+        return 0
+    return sum(state.limits(tenant_id).get(state.pool.atom, 0) for tenant_id in case.live.others(pool_id))

@@ -1,0 +1,76 @@
+"""The guard that nothing lifts: what is protected loses nothing."""
+
+from __future__ import annotations
+
+from better_compute.domain.problems import BLOCKED, INVALID_INPUT, Problem
+from fleetctl.desired.nearest import Nearest
+from fleetctl.guards.tally import Case
+from fleetctl.plan import Operation
+from fleetctl.plan.grants import Grant
+from fleetctl.words import count, listed
+
+_HINT = "take them out of `protect` in a change of its own first: no override lets this pass"
+
+
+def check(case: Case) -> list[Problem]:
+    """Operations that archive a protected pool, withdraw an offer of it, or lower a GPU quota of it to 0."""
+    protected = case.limits.protect
+    if not protected:
+        return []
+    taking = {grant.operation.n for grant in case.grants if _takes(grant)}
+    found = [
+        operation
+        for operation in case.plan.operations
+        if (operation.action in ("archive", "unoffer") or operation.n in taking)
+        and not protected.isdisjoint(_names(case, operation))
+    ]
+    problems = _unused(case)
+    if found:
+        told = listed([_told(operation) for operation in found], "operation")
+        message = f"{count(len(found), 'operation')} would take from what is protected: {told}"
+        problems.append(Problem(BLOCKED, "guard.protect", message, hint=_HINT, source=found[0].source))
+    return problems
+
+
+def _takes(grant: Grant) -> bool:
+    had, has = grant.atoms
+    return grant.before is not None and bool(had and not has)
+
+
+def _names(case: Case, operation: Operation) -> set[str | None]:
+    """All that a pool goes by: its id, its key, and the key of its entry where that was renamed."""
+    state, entry = case.live.pools.get(operation.pool_id), case.desired.entries.get(operation.pool_id)
+    key = state.pool.idempotency_key if state and state.pool else None
+    return {operation.pool_id, operation.key, key, entry.key if entry else None}
+
+
+def _told(operation: Operation) -> str:
+    match operation.action:
+        case "archive":
+            return f"archive {operation.name}"
+        case "unoffer":
+            return f"withdraw {operation.name} from {operation.to_tenant_id}"
+    return f"leave {operation.to_tenant_id} no GPU in {operation.name}"
+
+
+def _unused(case: Case) -> list[Problem]:
+    """Names that are nobody's protect nothing, and whoever wrote them believes otherwise."""
+    known: dict[str, None] = {}
+    for entry in case.desired.entries.values():
+        known.update(dict.fromkeys(name for name in (entry.pool_id, entry.key, entry.previously) if name))
+    for state in case.live.pools.values():
+        if state.pool is not None:
+            known.update(dict.fromkeys(name for name in (state.pool.id, state.pool.idempotency_key) if name))
+    nearest, place = Nearest(), case.desired.places.get("guards")
+    return [
+        Problem(
+            INVALID_INPUT,
+            "guard.protect",
+            f"{name} is protected, and neither an entry nor a live pool has this key or id",
+            "guards.protect",
+            nearest.hint(name, known),
+            severity="warning",
+            source=place.source("protect") if place else None,
+        )
+        for name in sorted(case.limits.protect - known.keys())
+    ]

@@ -1,0 +1,39 @@
+"""What guards look at, and what each of them counts there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fleetctl.desired import Desired
+from fleetctl.desired.limits import Limits
+from fleetctl.live import Live
+from fleetctl.plan import Operation, Plan
+from fleetctl.plan.grants import Grant, Pools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A plan with what it was made from, and the limits that hold. `grants` are all of its changes of quota rows; `now`
+    is the server's clock in epoch milliseconds."""
+
+    plan: Plan
+    live: Live
+    desired: Desired
+    limits: Limits
+    now: int
+    pools: Pools
+    grants: tuple[Grant, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """`number` of what a guard counts, against `limit`; None: there is no limit. `says` tells what was found, `may`
+    what the limit is; `first` is the first operation, in the plan's order, that counts. `name`: what an override calls
+    it."""
+
+    name: str
+    number: int
+    limit: int | None
+    says: str
+    may: str
+    first: Operation

@@ -1,0 +1,33 @@
+"""`--allow NAME=N --reason TEXT`: what may pass a guard, by name and number, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+ALLOWABLE = (
+    "archives",
+    "withdrawals",
+    "gpusWithdrawn",
+    "oversell",
+    "belowUse",
+    "archiveInUse",
+    "modelChange",
+    "rename",
+    "freeze",
+)
+"""What `--allow NAME=N` can name. Nothing lifts `protect`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """The numbers that may pass, by name: pools archived, withdrawals, atoms, pools over maxOversell, quota rows below
+    use, pools in use, pools that change their model, renamed entries, operations in a freeze. A number takes the place
+    of the guard's own limit; 0 lets nothing pass."""
+
+    numbers: Mapping[str, int]
+    reason: str | None = None
+
+    def hint(self, name: str, number: int) -> str:
+        """How exactly what is wished would pass."""
+        return f'if that is meant: --allow {name}={number} --reason "why"'
