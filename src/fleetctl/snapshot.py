@@ -6,6 +6,7 @@ A file is the one spelling of what it holds, and names its own checksum: one tha
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -105,8 +106,13 @@ def file_bytes(saved: Saved) -> bytes:
     )
     document = msgspec.to_builtins(made)
     del document["checksum"]
-    made.checksum = hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()
-    return canonical_text(made).encode()
+    return spelled(document)
+
+
+def spelled(document: Mapping[str, Any]) -> bytes:
+    """A document that has no checksum yet, with it."""
+    checksum = hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()
+    return canonical_text({**document, "checksum": checksum}).encode()
 
 
 def read(path: Path) -> Saved:
@@ -209,3 +215,18 @@ def _last_event(event: Event) -> LastEvent:
 
 def _refused(path: Path, message: str, hint: str = "make a new snapshot: it was altered or cut") -> ComputeError:
     return ComputeError(Problem(INVALID_INPUT, _RULE, f"{path} {message}", "snapshot", hint))
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema 2020-12 of a snapshot."""
+    made = msgspec.json.schema(Snapshot)
+    for definition in made["$defs"].values():
+        definition["additionalProperties"] = False
+        if "description" in definition:
+            definition["description"] = " ".join(definition["description"].split())
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
+def render_schema() -> str:
+    """The schema as the text of its file."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"

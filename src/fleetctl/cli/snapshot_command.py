@@ -1,0 +1,31 @@
+"""`fleetctl snapshot`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from fleetctl.cli import options
+from fleetctl.cli.options import Common
+
+
+@click.command(
+    "snapshot",
+    help="Print the live state that plan and drift read, as a file that they can be given instead of the server."
+    " It holds secrets in clear." + options.PATH,
+    epilog=options.examples("fleetctl snapshot --out live.json", "fleetctl snapshot fleet/ --token-file token"),
+)
+@options.common(options.fleet, options.output, options.target)
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write it there, for its owner alone (mode 0600)."
+)
+def command(common: Common, out: Path | None) -> int:
+    from fleetctl import flow
+
+    options.check_apart({"--out": out, "--token-file": common.request.token_file})
+    data = flow.snapshot(common.request, out)
+    if out is None:
+        sys.stdout.write(data.decode())
+    return 0

@@ -1,0 +1,27 @@
+"""Snapshot: the live state, read for a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fleetctl import history, machine, outputs
+from fleetctl.flow.rooted import rooted
+from fleetctl.session import Request, opened
+
+
+def snapshot(request: Request, out: Path | None) -> bytes:
+    """The bytes of a snapshot of all that plan and drift read, written to `out` where that is given. The files need no
+    pool yet."""
+    from fleetctl import snapshot as saving  # not at the top: other commands spell nothing as a server does
+
+    # 1. Read the files; see that the snapshot can be kept.
+    wished = rooted(request)
+    outputs.check(wished, request.directory, saved=out)
+    # 2. Choose the target; 3. read the live state, and the last events of its objects.
+    with opened(request, wished) as session:
+        data = saving.file_bytes(saving.Saved(session.live, history.read(session.client, session.live.pools)))
+    # 4. Keep it, and say what it holds.
+    if out is not None:
+        machine.save(out, data)
+    request.tell(f"The snapshot {f'is in {out}, and ' if out else ''}{saving.IN_CLEAR}")
+    return data
