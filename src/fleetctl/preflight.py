@@ -15,6 +15,7 @@ from better_compute.domain.problems import (
     ACCESS_DENIED,
     INVALID_STATE,
     NOT_FOUND,
+    UNCHECKED,
     VERSION_CONFLICT,
     Problem,
     Refused,
@@ -59,7 +60,8 @@ def check(
         judged = _answered(judged, answers)
     judged = _without_echoes(plan.operations, judged)
     names = _Names(live, client, declared)
-    return [
+    rights = [_unasked(plan, caller)] if client is None and plan.operations else []
+    return rights + [
         names.hinted(_placed(p, o), o) for o, problems in zip(plan.operations, judged, strict=True) for p in problems
     ]
 
@@ -154,6 +156,13 @@ def _powerless(plan: Plan, live: Live, caller: Place | None) -> Problem:
     message = f"{name} may do nothing of this plan as {live.tenant_id}, or is no identity there"
     hint = did_you_mean(name, [live.reader_id])
     return Problem(ACCESS_DENIED, "server.rights", message, "caller", hint, source=source)
+
+
+def _unasked(plan: Plan, caller: Place | None) -> Problem:
+    """That nobody was asked whether the files' caller may do any of it."""
+    name, source = plan.scope.caller, caller.source() if caller else plan.operations[0].source
+    message = f"whether {name} may do this is not known here: apply finds out"
+    return Problem(UNCHECKED, "server.rights", message, "caller", severity="unchecked", source=source)
 
 
 def _heard(verdict: Verdict) -> list[Problem]:

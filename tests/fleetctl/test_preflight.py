@@ -335,8 +335,15 @@ def test_what_nobody_was_asked_stays_unchecked() -> None:
     plan = plane.plan(desired(fleet(wished("a", offers=[{"toTenantId": "acme", "quota": {"gpu": 1}}]))))
     found = preflight.check(plan, plane.live(), None)
     assert {p.severity for p in found} == {"unchecked"}
-    assert "offer.tenant" in {p.rule for p in found}
+    assert {"offer.tenant", "server.rights"} <= {p.rule for p in found}
     assert all(p.source for p in found)
+
+
+def test_rights_are_no_question_where_nothing_is_to_be_done() -> None:
+    plane = ControlPlane()
+    plane.run(plane.plan(desired(fleet(wished("a", offers=[])))))
+    plan = plane.plan(desired(fleet(wished("a", offers=[]))))
+    assert preflight.check(plan, plane.live(), None) == []
 
 
 # Places.
