@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import os
 import re
+import stat
 import tempfile
 import time
 from collections.abc import Collection
@@ -128,13 +129,27 @@ def save(path: Path, data: bytes) -> None:
             while rest:  # a pipe takes what it has room for
                 rest = rest[stream.write(rest) :]
         return
-    path = Path(os.path.realpath(path))
+    _replace(Path(os.path.realpath(path)), data)
+
+
+def rewrite(path: Path, data: bytes) -> None:
+    """Write a file that is there anew, whole or not at all; its mode stays, and where a link leads to it, the link.
+    Raises OSError, also where it may not be written."""
+    path = Path(os.path.realpath(path, strict=True))
+    with path.open("ab"):  # a new file could take the place of one that is not to be written
+        mode = os.stat(path).st_mode
+    _replace(path, data, stat.S_IMODE(mode))
+
+
+def _replace(path: Path, data: bytes, mode: int | None = None) -> None:
     try:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error  # nobody knows the other name
     try:
         with os.fdopen(descriptor, "wb") as stream:
+            if mode is not None:
+                os.fchmod(stream.fileno(), mode)
             stream.write(data)
         os.replace(temporary, path)
     except BaseException:

@@ -17,6 +17,15 @@ FIRST = ("fleet.yaml", "fleet.yml")
 """The names of the file that usually holds the root fields."""
 
 
+def fleet_files(path: Path) -> list[FoundFile]:
+    """The files of the documents that `read_fleet` reads, and those that hold comments alone, in the order of names.
+
+    Raises FilesError as it does.
+    """
+    name = str(path)
+    return (_directory(name) if os.path.isdir(name) else _file(path)).files()
+
+
 def read_fleet(path: Path) -> list[Document]:
     """The documents of a fleet in the order of file names: of a directory with all below it, or of one file.
 
@@ -27,10 +36,10 @@ def read_fleet(path: Path) -> list[Document]:
     Raises FilesError with the problems of all files; also when there is no document at all.
     """
     name = str(path)
-    return _directory(name) if os.path.isdir(name) else _file(path)
+    return (_directory(name) if os.path.isdir(name) else _file(path)).documents()
 
 
-def _directory(name: str) -> list[Document]:
+def _directory(name: str) -> _Reader:
     listing = list_files(name)
     reader = _Reader()
     first = [listing.files[file] for file in FIRST if file in listing.files]
@@ -41,22 +50,22 @@ def _directory(name: str) -> list[Document]:
     for found in [found for found in listing.files.values() if found in unread_too]:
         reader.forget(found)
     problems = [problem for file, problem in listing.problems.items() if not unread_too.names(file)]
-    return reader.result(problems, shown_name(name))
+    return reader.checked(problems, shown_name(name))
 
 
 def _ordered(listing: Listing) -> list[FoundFile]:
     return [listing.files[file] for file in sorted(listing.files)]
 
 
-def _file(path: Path) -> list[Document]:
+def _file(path: Path) -> _Reader:
     name, shown = str(path), shown_name(path.name)
     reader = _Reader()
     real = os.path.realpath(name)
     if os.path.islink(name) and not inside(real, os.path.realpath(path.parent)):
         message, hint = "the link leads out of its directory", "name the file itself"
-        return reader.result([file_problem(shown, "files.link", message, hint)], shown)
+        return reader.checked([file_problem(shown, "files.link", message, hint)], shown)
     reader.read([FoundFile(shown, real)])
-    return reader.result([], shown)
+    return reader.checked([], shown)
 
 
 class _Reader:
@@ -64,13 +73,15 @@ class _Reader:
 
     def __init__(self) -> None:
         self._scalars = Scalars()
+        self._found: dict[str, FoundFile] = {}
         self._documents: dict[str, list[Document]] = {}
         self._problems: dict[str, tuple[Problem, ...]] = {}
 
     def read(self, files: Iterable[FoundFile]) -> None:
         for found in files:
-            if found.file in self._documents:
+            if found.file in self._found:
                 continue
+            self._found[found.file] = found
             self._documents[found.file] = []
             data = read_bytes(found)
             try:
@@ -81,18 +92,22 @@ class _Reader:
                 self._problems[found.file] = error.problems
 
     def forget(self, found: FoundFile) -> None:
+        self._found.pop(found.file, None)
         self._documents.pop(found.file, None)
         self._problems.pop(found.file, None)
 
     def documents(self) -> list[Document]:
         return [document for file in sorted(self._documents) for document in self._documents[file]]
 
-    def result(self, problems: Iterable[Problem], place: str) -> list[Document]:
-        """The documents, if nothing is wrong and there are any."""
+    def files(self) -> list[FoundFile]:
+        return [self._found[file] for file in sorted(self._found)]
+
+    def checked(self, problems: Iterable[Problem], place: str) -> _Reader:
+        """This, if nothing is wrong and there are documents."""
         found = [*problems, *(problem for each in self._problems.values() for problem in each)]
         if found:
             raise FilesError(sorted(found, key=lambda p: (p.source.file, p.source.line) if p.source else ("", 0)))
-        if documents := self.documents():
-            return documents
+        if any(self._documents.values()):
+            return self
         message, hint = "no fleet document is here", "check the path; a fleet begins with apiVersion: fleet/v1"
         raise FilesError([file_problem(place, "files.empty", message, hint)])
