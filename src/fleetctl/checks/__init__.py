@@ -1,0 +1,5 @@
+"""Checks: a fleet's own rules on its plans, in CEL. `engine` compiles and runs them, `objects` is what they see."""
+
+from fleetctl.checks.judge import check, problems_of
+
+__all__ = ["check", "problems_of"]

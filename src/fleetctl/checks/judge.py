@@ -1,0 +1,131 @@
+"""Every check, held against a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from better_compute.domain.problems import BLOCKED, INVALID_INPUT, Problem
+from fleetctl.checks import words
+from fleetctl.checks.engine import Expression, Failure, Mistake, Seen, compiled
+from fleetctl.checks.objects import Object, Objects
+from fleetctl.checks.within import within
+from fleetctl.checks.words import Said
+from fleetctl.desired import Check, Desired
+from fleetctl.live import Live
+from fleetctl.plan import Plan
+from fleetctl.words import listed
+
+_SHOWN = 3
+
+
+def problems_of(checks: Iterable[Check]) -> list[Problem]:
+    """What is wrong with expressions by themselves: they are no CEL, see no such variable, or yield no boolean."""
+    return [problem for check in checks if isinstance(problem := _ready(check), Problem)]
+
+
+def check(
+    plan: Plan, desired: Desired, live: Live, stock: Sequence[Mapping[str, Any]], base: Sequence[Check] = ()
+) -> list[Problem]:
+    """A problem for every check that does not hold. `stock` are the rows of the capacity table as the plan's report has
+    them, `base` the checks of the base, which count too: a change cannot remove them.
+
+    One that denies is an error, one that warns a warning; one that cannot be judged is an error whatever it says.
+    """
+    checks = list(dict.fromkeys((*desired.checks, *base)))
+    if not checks:
+        return []
+    own, objects = set(desired.checks), Objects(plan, desired, live, stock)
+    found: dict[Check, Problem] = {}
+    ready: dict[str | None, list[tuple[Check, Expression]]] = {}
+    for each in checks:
+        match _ready(each):
+            case Problem() as problem:
+                found[each] = problem
+            case expression:
+                ready.setdefault(each.each, []).append((each, expression))
+    for kind, group in ready.items():
+        found |= _of_all(group, objects) if kind is None else _of_each(group, objects.of(kind))
+    return [_placed(found[each], each, each in own) for each in checks if each in found]
+
+
+def _ready(check: Check) -> Expression | Problem:
+    expression = compiled(check.expr, check.each)
+    if isinstance(expression, Mistake):
+        said = words.of_mistake(expression, check)
+        return _wrong(check, said, expression.line)
+    return expression if expression.kind in ("BOOL", "DYN") else _wrong(check, words.of_kind(expression.kind))
+
+
+def _wrong(check: Check, said: Said, line: int = 1) -> Problem:
+    """Of the expression itself, wherever it is read."""
+    message = f"the check {check.name} cannot be read: {said.message}"
+    source = within(check, line, said.column)
+    return Problem(INVALID_INPUT, _rule(check), message, "expr", said.hint, source=source)
+
+
+def _of_all(group: Sequence[tuple[Check, Expression]], objects: Objects) -> dict[Check, Problem]:
+    seen, found = Seen(objects.lists(), None), {}
+    for check, expression in group:
+        result = expression.result(seen)
+        if result is not True:
+            found[check] = _denied(check, []) if result is False else _failed(check, result)
+    return found
+
+
+def _of_each(group: Sequence[tuple[Check, Expression]], objects: Sequence[Object]) -> dict[Check, Problem]:
+    """One object after the other, each shown to all checks; a check that fails at one is not asked again."""
+    found: dict[Check, Problem] = {}
+    denied: dict[Check, list[Object]] = {}
+    for each in objects:
+        seen = Seen({str(group[0][0].each): each.value}, group[0][0].each)
+        for check, expression in group:
+            result = None if check in found else expression.result(seen)
+            if result is False:
+                denied.setdefault(check, []).append(each)
+            elif result is not None and result is not True:
+                found[check] = _failed(check, result, each)
+    return {check: _denied(check, those) for check, those in denied.items()} | found
+
+
+def _denied(check: Check, objects: Sequence[Object]) -> Problem:
+    """`objects` are those for which it is false; none where it sees all at once."""
+    named = f": {listed([*_named(objects)], str(check.each))}" if objects else ""
+    place = next((each.place for each in objects if each.place), None)
+    return Problem(
+        BLOCKED,
+        _rule(check),
+        f"{check.message}{named}",
+        severity="error" if check.severity == "deny" else "warning",
+        source=place.source() if place else None,
+    )
+
+
+def _named(objects: Sequence[Object]) -> Iterator[str]:
+    """By name and place; only the first few are shown, and only their places are looked for."""
+    for number, each in enumerate(objects):
+        source = each.place.source() if each.place and number < _SHOWN else None
+        yield f"{each.name} ({source.file}:{source.line})" if source else each.name
+
+
+def _failed(check: Check, result: str | bool | Failure, at: Object | None = None) -> Problem:
+    said = words.of_failure(result, check) if isinstance(result, Failure) else words.of_kind(str(result))
+    whom = f" for {at.name}" if at else ""
+    message = f"the check {check.name} cannot be judged{whom}: {said.message}"
+    return Problem(BLOCKED, _rule(check), message, hint=said.hint)
+
+
+def _placed(problem: Problem, check: Check, own: bool) -> Problem:
+    """With the check's place, where no object's is known; lines of the base's files are none of these files."""
+    if not own:
+        hints = [hint for hint in (problem.hint, "a check of the base: this change cannot remove it") if hint]
+        source = None if problem.code == INVALID_INPUT else problem.source
+        return replace(problem, hint="; ".join(hints), source=source)
+    at = check.place.source("expr")
+    hint = problem.hint or f"the check {check.name} stands at {at.file}:{at.line}"
+    return replace(problem, hint=hint if problem.source else problem.hint, source=problem.source or at)
+
+
+def _rule(check: Check) -> str:
+    return f"check.{check.name}"

@@ -1,0 +1,171 @@
+"""What checks see of a plan: pools and offers as the files wish them, operations, capacity, tenants; see
+`fleetctl.desired.variables`. What is missing is left out. Secrets are in clear: nothing of a value is ever shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from better_compute.domain.state import Terms
+from fleetctl.desired import Desired, Place, PoolEntry
+from fleetctl.desired.inputs import spec_json, terms_json
+from fleetctl.live import Live
+from fleetctl.plan import Operation, Plan
+from fleetctl.plan.grants import Pools, grants
+
+Json = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """One thing that a check looks at: what it sees of it, what people call it, and where it is written."""
+
+    value: dict[str, Json]
+    name: str
+    place: Place | None
+
+
+class Objects:
+    """All that the checks of one plan see, each kind made when the first check asks for it."""
+
+    def __init__(self, plan: Plan, desired: Desired, live: Live, stock: Sequence[Mapping[str, Json]]) -> None:
+        self._plan, self._desired, self._live, self._stock = plan, desired, live, stock
+        self._pools = Pools(plan, live)
+
+    def of(self, kind: str) -> list[Object]:
+        """Raises KeyError for a kind that does not exist."""
+        kinds = {"pool": self.pool, "offer": self.offer, "operation": self.operation, "tenant": self.tenant}
+        return kinds[kind]()
+
+    def lists(self) -> dict[str, list[dict[str, Json]]]:
+        """The variables of a check that sees all."""
+        return {
+            "pools": [each.value for each in self.pool()],
+            "offers": [each.value for each in self.offer()],
+            "operations": [each.value for each in self.operation()],
+            "capacity": [_there(row) for row in self._stock],
+        }
+
+    def pool(self) -> list[Object]:
+        return self._wished[0]
+
+    def offer(self) -> list[Object]:
+        return self._wished[1]
+
+    def operation(self) -> list[Object]:
+        return [
+            Object(self._operation(operation), f"{operation.action} {_named(operation)}", operation.place)
+            for operation in self._plan.operations
+        ]
+
+    def tenant(self) -> list[Object]:
+        """Those that hold an offer of the owner before the plan or after it."""
+        before, after = self._atoms
+        offers: dict[str, list[Object]] = {}
+        for offer in self.offer():
+            offers.setdefault(offer.value["toTenantId"], []).append(offer)
+        rows: dict[str, list[dict[str, Json]]] = {}
+        for tenant_id, model, atom in sorted(before.keys() | after.keys()):
+            key = tenant_id, model, atom
+            row = {"gpuModel": model, "atom": atom, "before": before[key], "after": after[key]}
+            rows.setdefault(tenant_id, []).append(row)
+        return [
+            Object(
+                {"id": tenant_id, "atoms": rows.get(tenant_id, []), "offers": [o.value for o in held]},
+                tenant_id,
+                held[0].place if held else None,
+            )
+            for tenant_id in sorted(rows.keys() | offers.keys())
+            for held in (offers.get(tenant_id, []),)
+        ]
+
+    @cached_property
+    def _wished(self) -> tuple[list[Object], list[Object]]:
+        """Pools, and offers of all of them."""
+        pools, offers = [], []
+        for entry in self._desired.entries.values():
+            if entry.pool is not None and not entry.archived and not entry.released:
+                held = [*self._offers(entry)]
+                offers += held
+                pools.append(_pool(entry, [each.value for each in held]))
+        return pools, offers
+
+    def _offers(self, entry: PoolEntry) -> Iterator[Object]:
+        wish, name = entry.pool, entry.key or entry.pool_id
+        if wish is None:
+            return
+        for tenant_id, terms in self._terms(entry).items():
+            value = {
+                "pool": name,
+                "poolId": entry.pool_id,
+                "toTenantId": tenant_id,
+                **terms_json(terms),
+                "siteId": wish.site_id,
+                "gpuModel": wish.gpu_model,
+                "sharing": wish.sharing,
+            }
+            yield Object(value, f"{tenant_id} in {name}", entry.offer_places.get(tenant_id, entry.place))
+
+    def _terms(self, entry: PoolEntry) -> Mapping[str, Terms]:
+        """The offers there will be: those that the files state or, where they state none, those that are live."""
+        state = self._live.pools.get(entry.pool_id)
+        if entry.offers_are == "stated" or state is None:
+            return entry.offers
+        return {t: terms for t in self._live.others(entry.pool_id) if (terms := state.terms(t)) is not None}
+
+    def _operation(self, operation: Operation) -> dict[str, Json]:
+        facts = self._pools.of(operation.pool_id)
+        return _there(
+            {
+                "n": operation.n,
+                "action": operation.action,
+                "key": operation.key,
+                "poolId": operation.pool_id,
+                "toTenantId": operation.to_tenant_id,
+                "siteId": facts.site_id,
+                "gpuModel": facts.gpu_model,
+                "atom": facts.atom,
+                "severity": operation.severity,
+                "before": operation.before,
+                "after": operation.after,
+            }
+        )
+
+    @property
+    def _atoms(self) -> tuple[Counter[tuple[str, str, str]], Counter[tuple[str, str, str]]]:
+        """What tenants may book, by tenant, model and atom, over all live pools of the owner: before and after."""
+        before: Counter[tuple[str, str, str]] = Counter()
+        for pool_id, state in self._live.pools.items():
+            if state.pool is not None and not state.pool.archived:
+                for tenant_id in self._live.others(pool_id):
+                    atoms = state.limits(tenant_id).get(state.pool.atom, 0)
+                    before[tenant_id, state.pool.gpu_model, state.pool.atom] += atoms
+        after = before.copy()
+        for grant in grants(self._plan, self._live, self._pools):
+            if grant.tenant_id != self._live.tenant_id and grant.facts.atom is not None:
+                had, has = grant.atoms
+                after[grant.tenant_id, grant.facts.gpu_model, grant.facts.atom] -= had
+                after[grant.tenant_id, grant.facts.new_model, grant.facts.atom] += has
+        return before, after
+
+
+def _pool(entry: PoolEntry, offers: list[dict[str, Json]]) -> Object:
+    wish = entry.pool
+    spec = {} if wish is None else spec_json(wish)
+    quota = None if wish is None or wish.owner_quota is None else dict(wish.owner_quota)
+    policy = spec.pop("policy", {})
+    value = _there({"id": entry.pool_id, "idempotencyKey": entry.key, **spec, "ownerQuota": quota})
+    value |= {"policy": policy, "protect": entry.protect, "offers": offers}
+    return Object(value, entry.key or entry.pool_id, entry.place)
+
+
+def _there(row: Mapping[str, Json]) -> dict[str, Json]:
+    """Without what is missing, so that `has` tells."""
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _named(operation: Operation) -> str:
+    return f"{operation.to_tenant_id} in {operation.name}" if operation.to_tenant_id else operation.name
