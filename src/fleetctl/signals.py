@@ -14,6 +14,8 @@ _AT_ONCE = b"""\
 STOPPED: a second signal came: what was under way may have been carried out, and is not reported
 Hint: the same command again finds out
 """
+_CLEAR = b"\r\x1b[K"
+"""A line of progress may stand there."""
 
 
 @dataclass(slots=True)
@@ -35,7 +37,7 @@ def interruptible(stop: Event) -> Iterator[Caught]:
         if number in came:
             # What prints may be in the middle of a line, and threads of calls would be waited for: neither is asked.
             with suppress(OSError):
-                os.write(2, _AT_ONCE)
+                os.write(2, (_CLEAR if os.isatty(2) else b"") + _AT_ONCE)
             os._exit(128 + signal.Signals[caught.name])
         came.add(number)
         stop.set()

@@ -43,5 +43,8 @@ def command(common: Common, yes: bool, plan_file: Path | None, expect: str | Non
     files = {"--plan": plan_file, "--journal": how["journal"], "--report": how["report_file"]}
     options.check_apart(files | {"--token-file": common.request.token_file})
     dialogue = Dialogue(common, approved=yes or plan_file is not None or expect is not None)
-    orders = flow.How(plan_file=plan_file, expect=expect, approve=dialogue.approve, progress=dialogue.progress, **how)
-    return streams.finish(flow.apply(common.request, orders), common.format, verbose=common.verbose)
+    tell = dialogue.progress.tell
+    orders = flow.How(plan_file=plan_file, expect=expect, approve=dialogue.approve, progress=tell, **how)
+    with dialogue.progress:
+        finished = flow.apply(common.request, orders)
+    return streams.finish(finished, common.format, verbose=common.verbose)
