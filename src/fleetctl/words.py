@@ -25,4 +25,9 @@ def listed(names: Sequence[str], noun: str) -> str:
     """`a`, `a and b`, `a, b and 7 more tenants`: the line stays short. Raises IndexError for none."""
     if len(names) > _LISTED:
         names = [*names[: _LISTED - 1], count(len(names) - _LISTED + 1, f"more {noun}")]
+    return joined(names)
+
+
+def joined(names: Sequence[str]) -> str:
+    """`a, b, c and d`: all of them. Raises IndexError for none."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from better_compute.domain.nodes import atoms_per_gpu, schedulable_atoms
 from better_compute.domain.state import Pool, PoolState, QuotaRow, Work
-from fleetctl.words import count, listed
+from fleetctl.words import count, joined, listed
 
 _TOLD = 5
 """Tenants that get a line of their own where an operation concerns many."""
@@ -101,7 +101,7 @@ def _most_first(found: tuple[int, str]) -> tuple[int, str]:
 def _booked(used: Mapping[str, int]) -> Iterator[str]:
     amounts = [f"{number} {resource}" for resource, number in sorted(used.items()) if number]
     if amounts:
-        yield f"{listed(amounts, 'resource')} in use stay booked"
+        yield f"{joined(amounts)} in use stay booked"
 
 
 def _waiting(live: PoolState, tenant_id: str, quota: Mapping[str, int]) -> Iterator[str]:

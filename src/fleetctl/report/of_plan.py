@@ -6,6 +6,7 @@ from collections import Counter
 
 from better_compute.domain.policy.secrets import mask, mask_text
 from fleetctl.desired import Desired
+from fleetctl.ledger import ledger
 from fleetctl.live import Live
 from fleetctl.plan import Inverse, Operation, Plan
 from fleetctl.plan.digest import checksum
@@ -39,7 +40,7 @@ def of_plan(plan: Plan, header: Header, *, desired: Desired, live: Live) -> form
         "drift": None,
         "snapshot": False,
         "losses": tenants.losses(changes),
-        "capacity": tenants.capacity(live, changes),
+        "capacity": tenants.capacity(ledger(plan, live, desired.prices)),
         "summary": _summary(plan, desired),
     }
     report["checksum"] = checksum(report)

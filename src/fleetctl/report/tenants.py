@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from better_compute.domain.atoms import UNLIMITED
-from fleetctl.live import Live
+from fleetctl.ledger import Amount, Ledger, Share, Stock
 from fleetctl.plan.grants import Grant, PoolFacts
 from fleetctl.report import forms
+from fleetctl.words import count, joined, listed
 
-Key = tuple[str, str, str, str]
-"""GPU model, atom, site, tenant."""
-
-_LISTED = 3
+_DIGITS = 6
+"""Digits of a cost behind the point."""
 
 
 def losses(changes: Sequence[Grant]) -> list[forms.Loss]:
@@ -33,60 +32,47 @@ def losses(changes: Sequence[Grant]) -> list[forms.Loss]:
     ]
 
 
-def capacity(live: Live, changes: Sequence[Grant]) -> forms.Capacity:
-    """A row for each model and tenant, the owner left out, of which the plan changes a grant in some pool. Totals are
-    over all live pools of the owner."""
-    before, used = _totals(live)
-    delta, touched = _deltas([grant for grant in changes if grant.tenant_id != live.tenant_id])
-    return {"shares": [_share(key, before, delta, used) for key in sorted(touched)], "stock": []}
+def capacity(kept: Ledger) -> forms.Capacity:
+    """The ledger of a plan, as it is shown."""
+    return {
+        "shares": [_share(*key, tenant_id, share) for (key, tenant_id), share in kept.shares.items()],
+        "stock": [_stock(*key, stock) for key, stock in kept.stock.items()],
+    }
 
 
-def _share(key: Key, before: Counter[Key], delta: Counter[Key], used: Counter[Key]) -> forms.Share:
-    model, atom, site_id, tenant_id = key
-    after = min(before[key] + delta[key], UNLIMITED)
+def _share(model: str, atom: str, site_id: str, tenant_id: str, share: Share) -> forms.Share:
     return {
         "gpuModel": model,
         "atom": atom,
         "siteId": site_id,
         "tenantId": tenant_id,
-        "before": min(before[key], UNLIMITED),
-        "after": after,
-        "inUse": used[key],
-        "frozen": max(0, used[key] - after),
-        "costBefore": None,
-        "costAfter": None,
+        "before": share.before.atoms,
+        "after": share.after.atoms,
+        "inUse": share.in_use,
+        "frozen": share.frozen,
+        "costBefore": _cost(share.before),
+        "costAfter": _cost(share.after),
     }
 
 
-def _totals(live: Live) -> tuple[Counter[Key], Counter[Key]]:
-    granted: Counter[Key] = Counter()
-    used: Counter[Key] = Counter()
-    for state in live.pools.values():
-        if state.pool is None or state.pool.archived:
-            continue
-        for tenant_id, rows in state.quotas.items():
-            row = rows.get(state.pool.atom)
-            if row is not None and tenant_id != live.tenant_id:
-                key = state.pool.gpu_model, state.pool.atom, state.pool.site_id, tenant_id
-                granted[key] += row.max if tenant_id in state.offers else 0
-                used[key] += row.used
-    return granted, used
+def _stock(model: str, atom: str, site_id: str, stock: Stock) -> forms.Stock:
+    before, after = stock.oversell
+    return {
+        "gpuModel": model,
+        "atom": atom,
+        "siteId": site_id,
+        "schedulable": stock.schedulable,
+        "schedulableAfter": stock.schedulable_after,
+        "before": stock.before.atoms,
+        "after": stock.after.atoms,
+        "inUse": stock.in_use,
+        "oversellBefore": before,
+        "oversellAfter": after,
+    }
 
 
-def _deltas(changes: Sequence[Grant]) -> tuple[Counter[Key], set[Key]]:
-    """What is added to the totals; and every key of which some pool's grant changes, also where the sum stays."""
-    delta: Counter[Key] = Counter()
-    touched: set[Key] = set()
-    for grant in changes:
-        facts, (before, after) = grant.facts, grant.atoms
-        if facts.atom is None or (before == after and not facts.changes_model):
-            continue
-        for model, amount in ((facts.gpu_model, -before), (facts.new_model, after)):
-            key = model, facts.atom, facts.site_id, grant.tenant_id
-            delta[key] += amount
-            if amount:
-                touched.add(key)
-    return delta, touched
+def _cost(amount: Amount) -> float | None:
+    return None if amount.cost is None else round(amount.cost, _DIGITS)
 
 
 def _amounts(lost: Sequence[Grant]) -> str:
@@ -97,8 +83,8 @@ def _amounts(lost: Sequence[Grant]) -> str:
             sums[_unit(resource, grant.facts, had == UNLIMITED)] += 0 if had == UNLIMITED else had - has
     parts = [f"{amount} {unit}" if amount else unit for unit, amount in sorted(sums.items())]
     if offers := sum(grant.after is None for grant in lost):
-        parts.append("1 offer" if offers == 1 else f"{offers} offers")
-    return _listed(parts)
+        parts.append(count(offers, "offer"))
+    return joined(parts)
 
 
 def _unit(resource: str, facts: PoolFacts, unlimited: bool) -> str:
@@ -109,11 +95,4 @@ def _unit(resource: str, facts: PoolFacts, unlimited: bool) -> str:
 
 
 def _names(lost: Sequence[Grant]) -> str:
-    names = list(dict.fromkeys(grant.operation.name for grant in lost))
-    if len(names) > _LISTED:
-        names = [*names[: _LISTED - 1], f"{len(names) - _LISTED + 1} more pools"]
-    return _listed(names)
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return listed(list(dict.fromkeys(grant.operation.name for grant in lost)), "pool")

@@ -59,9 +59,9 @@ class Loss(TypedDict):
 
 class Share(TypedDict):
     """Atoms of a GPU model that a tenant may book at a site, over all pools of the owner, and those it has booked.
-    2147483647: unlimited. `frozen` are those in use beyond the limits after the plan: bookings stay, nothing new fits.
-    `costBefore` and `costAfter` are per hour for all that may be booked; null where no price is given, or there is no
-    limit."""
+    2147483647: unlimited. `frozen` are those in use beyond the limits after the plan, pool by pool: they stay booked,
+    and nothing new fits. `costBefore` and `costAfter` are per hour for all that may be booked; null where no price is
+    given, or there is no limit."""
 
     gpuModel: str
     atom: str
@@ -76,14 +76,15 @@ class Share(TypedDict):
 
 
 class Stock(TypedDict):
-    """A GPU model at a site: `schedulable` atoms of the machines that joined (null: none did, so that nobody knows),
-    the sum of what tenants may book of them before and after the plan (the owner left out; 2147483647: unlimited), and
-    oversell, the ratio of both (null: no machines; infinite quotas have none)."""
+    """A GPU model at a site: the atoms that the machines make which joined, before and after the plan (null: nobody
+    knows, for none did), the sum of what tenants may book of them and what they have booked (the owner left out;
+    2147483647: unlimited), and oversell, the ratio of both (null: no machines, or no limit)."""
 
     gpuModel: str
     atom: str
     siteId: str
     schedulable: int | None
+    schedulableAfter: int | None
     before: int
     after: int
     inUse: int
