@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, assert_never
 
 from fleetctl.outline import applied, drifted, plan, small
 from fleetctl.outline.applied import progress
-from fleetctl.outline.shape import Outline
+from fleetctl.outline.results import Result, results
+from fleetctl.outline.shape import Outline, plain
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Report
 
-__all__ = ["Outline", "outline", "progress"]
+__all__ = ["Outline", "Result", "outline", "plain", "progress", "results"]
 
 
 def outline(report: Report, *, verbose: bool = False) -> Outline:

@@ -55,7 +55,7 @@ def section(operations: Sequence[Operation], *, verbose: bool) -> Section:
     for operation in sorted(operations, key=lambda o: _DANGER[o["severity"]]):
         groups.setdefault(_row(operation, verbose), []).append(operation)
     items = tuple(_item(row, part, verbose) for row, equal in groups.items() for part in _parts(equal))
-    return Section(title="Operations", items=items, in_columns=True)
+    return Section(title="Operations", alarm_title="Destructive operations", items=items, in_columns=True)
 
 
 def is_destructive(operation: Operation) -> bool:

@@ -6,9 +6,11 @@ an outline is made. None of it is markup: a renderer still escapes what its own 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
+
+_WIDEST = 48
 
 Tone = Literal["plain", "strong", "quiet", "good", "notice", "bad"]
 
@@ -100,9 +102,11 @@ class Table:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """A title and what stands under it, of one of three kinds. `more` says what was left out. `in_columns`: the items
-    are short and many, so that their parts stand below each other."""
+    are short and many, so that their parts stand below each other. `alarm_title` stands over those that are alarming
+    where they are kept apart from the rest."""
 
     title: str
+    alarm_title: str = ""
     items: tuple[Item, ...] = ()
     findings: tuple[Finding, ...] = ()
     table: Table | None = None
@@ -121,6 +125,11 @@ class Outline:
     opening: tuple[Sentence, ...] = ()
     sections: tuple[Section, ...] = ()
     closing: tuple[Sentence, ...] = ()
+
+
+def width(texts: Iterable[str]) -> int:
+    """The width of a column; one long text does not push everything aside."""
+    return max((len(text) for text in texts if len(text) <= _WIDEST), default=0)
 
 
 def plain(sentence: Sentence) -> str:

@@ -262,11 +262,11 @@ class TestSummary:
 
     def test_capacity_shows_a_grant_below_use(self, report: PlanReport) -> None:
         shown = [line.split() for line in lines(report)]
-        assert ["H100", "acme", "32", "24", "20"] in shown
+        assert ["H100", "acme", "32", "24", "20", "below", "use,", "4", "frozen"] in shown
         world = World()
         world.pool("fra1-a", {"acme": {"gpu": 32}}, {"acme": 20})
         lowered = world.report("  - {idempotencyKey: fra1-a, offers: [{toTenantId: acme, quota: {gpu: 16}}]}\n")
-        assert line_with(lowered, "below use").split() == ["H100", "acme", "32", "16", "20", "below", "use"]
+        assert line_with(lowered, "below use").split() == ["H100", "acme", "32", "16", "20", "below", "use,", "4", "frozen"]
 
 
 def test_findings_that_say_the_same_are_counted() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
 
 _RESET = "\x1b[0m"
 _CODES: Final = {"strong": "1", "quiet": "2", "bad": "31", "good": "32", "notice": "33"}
-_WIDEST = 48
 _COMMAND = re.compile(r"^(?P<lead>\s*(?:\x1b\[\d+m)?\s*):(?=:)|#(?=#\w*\[)")
 
 
@@ -28,11 +26,6 @@ class Style:
 
     def sentence(self, sentence: Sentence) -> str:
         return "".join(self.toned(words.tone, words.text) for words in sentence)
-
-
-def width(texts: Sequence[str]) -> int:
-    """The width of a column; one long name does not push everything off the screen."""
-    return max((len(text) for text in texts if len(text) <= _WIDEST), default=0)
 
 
 def inert(line: str) -> str:

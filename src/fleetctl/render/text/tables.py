@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fleetctl.render.text.style import Style, width
+from fleetctl.outline.shape import width
+from fleetctl.render.text.style import Style
 
 if TYPE_CHECKING:
     from fleetctl.outline.shape import Table

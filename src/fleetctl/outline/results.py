@@ -1,0 +1,139 @@
+"""A report as a list of results, for tools that count and place them: findings, operations, drift, outcomes."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, assert_never
+
+from better_compute.domain.escape import escape
+from fleetctl.outline import drifted, operations
+from fleetctl.outline.problems import place
+
+if TYPE_CHECKING:
+    from fleetctl.report.forms import (
+        ApplyReport,
+        Drifted,
+        Operation,
+        Outcome,
+        PlanReport,
+        Problem,
+        Report,
+        Source,
+    )
+
+Status = Literal["failed", "warned", "skipped", "passed"]
+
+_SEVERITIES: Final[dict[str, Status]] = {"error": "failed", "warning": "warned", "unchecked": "skipped"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One thing that was looked at. `name` is what of, `rule` what a reader can look up, `text` one line of words;
+    `source` is as the report has it, not escaped. `warned`: people should see it; `skipped`: nobody knows, or it did
+    not come to it."""
+
+    group: str
+    name: str
+    rule: str
+    status: Status
+    text: str
+    hint: str = ""
+    source: Source | None = None
+
+    @property
+    def whole(self) -> str:
+        """The text, and the hint on a line of its own."""
+        return f"{self.text}\nHint: {self.hint}" if self.hint else self.text
+
+    def file(self, under: str) -> str | None:
+        """The file, of a fleet whose directory is at `under`; not escaped."""
+        return posixpath.normpath(posixpath.join(under, self.source["file"])) if self.source else None
+
+
+def results(report: Report) -> Iterator[Result]:
+    """What was found and done, in the report's order; nothing of a report that lists nothing."""
+    match report["kind"]:
+        case "plan":
+            yield from _of_plan(report)
+        case "apply":
+            yield from _of_apply(report)
+        case "drift":
+            yield from map(_drifted, report["drift"])
+        case "validation" | "error":
+            yield from _problems(report["problems"])
+        case "id" | "whoami":
+            return
+        case _:
+            assert_never(report)
+
+
+def _of_plan(report: PlanReport) -> Iterator[Result]:
+    yield from _problems(report["findings"])
+    yield from map(_operation, report["operations"])
+
+
+def _of_apply(report: ApplyReport) -> Iterator[Result]:
+    for outcomes in (report["failed"], report["blocked"], report["notStarted"], report["done"]):
+        yield from map(_outcome, outcomes)
+
+
+def _problems(problems: Iterable[Problem]) -> Iterator[Result]:
+    for problem in problems:
+        path, message, source = escape(problem["path"]), escape(problem["message"]), problem["source"]
+        rule = escape(problem["rule"] or problem["code"])
+        yield Result(
+            group="findings",
+            name=path or (place(source) if source else rule),
+            rule=rule,
+            status=_SEVERITIES[problem["severity"]],
+            text=f"{path}: {message}" if path and not message.startswith(path) else message,
+            hint=escape(problem["hint"]),
+            source=source,
+        )
+
+
+def _operation(operation: Operation) -> Result:
+    is_destructive = operations.is_destructive(operation)
+    parts = [", ".join(operations.details(operation, whole=False)), *map(escape, operation["effects"])]
+    because = f" (because {escape(operation['reason']['sentence'])})" if is_destructive else ""
+    return Result(
+        group="operations",
+        name=operations.named(operation),
+        rule=f"operation.{operation['action']}",
+        status="warned" if is_destructive else "passed",
+        text=f"{operations.named(operation)}: {'; '.join(filter(None, parts))}{because}",
+        source=operation["source"],
+    )
+
+
+def _outcome(outcome: Outcome) -> Result:
+    problem, note = outcome["problem"], escape(outcome["note"])
+    waits = f"waits for {', '.join(f'#{n}' for n in outcome['waitsFor'])}" if outcome["waitsFor"] else ""
+    said = f"{escape(problem['code'])}: {escape(problem['message'])}" if problem else ""
+    status: dict[str, Status] = {"done": "passed", "failed": "failed"}
+    why = "; ".join(filter(None, (said, waits, note)))
+    return Result(
+        group="outcomes",
+        name=operations.named(outcome),
+        rule=f"operation.{outcome['action']}",
+        status=status.get(outcome["status"], "skipped"),
+        text=f"{operations.named(outcome)}: {outcome['status']}{f': {why}' if why else ''}",
+        hint=escape(problem["hint"]) if problem else "",
+        source=outcome["source"],
+    )
+
+
+def _drifted(one: Drifted) -> Result:
+    parts = [escape(one["what"]), *(f"{path} {sides}" for path, sides in drifted.changes(one, whole=False))]
+    if one["expected"] is not None:
+        parts.append(f"expected: {escape(one['expected'])}")
+    return Result(
+        group="drift",
+        name=drifted.subject(one),
+        rule=f"drift.{one['kind']}",
+        status="failed" if one["expected"] is None else "skipped",
+        text=f"{drifted.subject(one)}: {'; '.join(parts)}",
+        source=one["source"],
+    )

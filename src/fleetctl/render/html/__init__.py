@@ -1,0 +1,22 @@
+"""One page of HTML that holds all it needs: no script, nothing that is loaded, everything escaped."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from fleetctl.outline import outline, plain
+
+if TYPE_CHECKING:
+    from fleetctl.report import Report
+
+
+def render(report: Report, *, verbose: bool = False) -> str:
+    """ASCII: what has more letters stands as a reference to its character."""
+    from jinja2 import Environment, StrictUndefined  # not at the top: it takes a while, and few ask for a page
+
+    words = outline(report, verbose=verbose)
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    template = environment.from_string(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
+    page = template.render(outline=words, title=plain(words.title) or f"fleetctl {words.kind}")
+    return f"{page}\n".encode("ascii", "xmlcharrefreplace").decode()

@@ -1,0 +1,60 @@
+"""Markdown for a comment on a pull request: the sums first, then what is dangerous, then the rest, within a size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from fleetctl.outline import outline
+from fleetctl.render.markdown import blocks, fit
+from fleetctl.render.markdown.blocks import ALARM
+from fleetctl.render.markdown.fit import Block
+from fleetctl.render.markdown.inline import code, cut, marker, sentence
+
+if TYPE_CHECKING:
+    from fleetctl.outline import Outline
+    from fleetctl.report import Report
+
+MAX_BYTES: Final = 65_000
+LEAST_BYTES: Final = 4_000
+"""Room for the head, whatever names stand in it."""
+_AT_ONCE = ("base", "part", "allow", "reason")
+"""Facts that change what the sums mean."""
+_OPENINGS = 3
+_FOOTER = 400
+_KEPT_IN: Final = {"plan": "plan.json", "apply": "report.json", "drift": "drift.json"}
+
+
+def render(report: Report, *, verbose: bool = False, max_bytes: int = MAX_BYTES) -> str:
+    """The report in at most `max_bytes` bytes of UTF-8, `LEAST_BYTES` at least. The first line is a marker by which a
+    later comment on the same fleet finds this one; it is well-formed wherever it is cut, and says what is left out."""
+    words = outline(report, verbose=verbose)
+    made = [block for section in words.sections for block in blocks.of_section(section)]
+    made.sort(key=lambda block: block.rank)
+    rest = [fact for fact in words.facts if fact.name not in _AT_ONCE]
+    if rest:
+        made.append(blocks.facts(rest))
+    text = "".join(fit.fit(_head(words), made, max_bytes - _FOOTER))
+    return text + _footer(words.kind, made)
+
+
+def _head(words: Outline) -> str:
+    title = sentence(words.title) if words.title else f"fleetctl {words.kind}"
+    closing = sorted(words.closing, key=lambda said: said[0].tone != "bad")
+    said = [sentence(each) for each in (*words.opening[:_OPENINGS], *closing)]
+    said += [f"{fact.name}: {code(cut(fact.text))}" for fact in words.facts if fact.name in _AT_ONCE]
+    return "".join((f"{marker(words.kind, words.fleet)}\n", f"## {title}\n\n", *(f"- {line}\n" for line in said)))
+
+
+def _footer(kind: str, made: Sequence[Block]) -> str:
+    """How much was left out, and where it is."""
+    left = sum(block.left for block in made)
+    if not left:
+        return ""
+    missing = sum(block.missing for block in made if block.rank == ALARM)
+    alarm = f" **{missing:,} of what is dangerous could not be shown.**" if missing else ""
+    file = _KEPT_IN.get(kind)
+    whole = (
+        f"The whole: `fleetctl show {file}`, of the file that the run kept." if file else "The run's log has the whole."
+    )
+    return f"\n> **{left:,} lines are left out.**{alarm} {whole}\n"

@@ -1,0 +1,123 @@
+"""Sections of an outline as blocks of markdown: fences, tables and lists, folded where nobody needs them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from fleetctl.outline.shape import width
+from fleetctl.render.markdown.fit import Block, Unit
+from fleetctl.render.markdown.inline import cell, code, cut, fence, own
+
+if TYPE_CHECKING:
+    from fleetctl.outline.shape import Fact, Finding, Item, Section, Table
+
+ALARM, WRONG, TABLE, REST, FACTS = range(5)
+"""What is kept first, and stands first."""
+_ON_ONE_LINE = 64
+
+
+def of_section(section: Section) -> Iterator[Block]:
+    """What is alarming by itself and open, the rest folded."""
+    alarming = [item for item in section.items if item.alarm]
+    others = [item for item in section.items if not item.alarm]
+    if alarming:
+        yield _fenced(section.alarm_title or section.title, alarming, ALARM)
+    if section.table is not None:
+        yield _table(section.title, section.table)
+    wrong = [finding for finding in section.findings if finding.severity == "error"]
+    if wrong:
+        yield _findings(section.title or "Errors", wrong, WRONG)
+    others_found = [finding for finding in section.findings if finding.severity != "error"]
+    more = [Unit(f"- {code(words.text)}\n") for words in section.more]
+    if others_found or (more and section.findings):
+        block = _findings(section.title or "Also", others_found, REST, more)
+        yield block if not wrong else folded(block)
+    if others:
+        yield folded(_fenced(section.title, others, REST))
+
+
+def facts(found: Iterable[Fact]) -> Block:
+    """What the report is of."""
+    rows = [Unit(f"| {fact.name} | {cell(fact.text)} |\n") for fact in found]
+    return folded(Block(start="\n### About\n\n| | |\n| --- | --- |\n", end="", units=rows, rank=FACTS))
+
+
+def folded(block: Block) -> Block:
+    """A block that opens when it is asked for."""
+    title, _, start = block.start.lstrip("\n#").partition("\n")
+    block.start = f"\n<details><summary>{title.strip()}</summary>\n{start}"
+    block.end = f"{block.end}\n</details>\n"
+    return block
+
+
+def _fenced(title: str, items: Sequence[Item], rank: int) -> Block:
+    column = width([item.subject for item in items])
+    units = [unit for item in items for unit in _units(item, column)]
+    ticks = fence([unit.text for unit in units])
+    count = f" ({len(items):,})" if len(items) > 1 else ""
+    return Block(
+        start=f"\n### {own(title)}{count}\n\n{ticks}diff\n",
+        end=f"{ticks}\n",
+        units=units,
+        rank=rank,
+        must=rank == ALARM,
+    )
+
+
+def _units(item: Item, column: int) -> Iterator[Unit]:
+    """An item and what stands below it, then each of its names: where only some fit, those do."""
+    lead = f"{item.mark or ' '} {f'{item.verb:<9} ' if item.verb else ''}"
+    where, inline = (item.where,) if item.where else (), ", ".join(item.details)
+    fits = not item.verb or len(inline) <= _ON_ONE_LINE
+    subject = f"{item.subject:<{column}}" if fits else item.subject
+    lines = [
+        "  ".join((f"{lead}{subject}{item.aside}", *((inline,) if fits and inline else ()), *where)),
+        *(() if fits else (f"    {detail}" for detail in item.details)),
+        *(f"    {path}  {text}" for path, text in item.changes),
+        *(_note(note.text) for note in item.notes),
+        *(f"    {line}" for line in (_problem(item.problem) if item.problem else ())),
+    ]
+    short = "  ".join((lead + cut(item.subject), *map(cut, where)))
+    yield Unit("".join(f"{line}\n" for line in lines), f"{short}\n")
+    sign = lead[0] if item.alarm else " "
+    for name, place in item.names:
+        yield Unit(f"{sign}     {name}  {place}\n", f"{sign}     {cut(name)}\n")
+
+
+def _note(text: str) -> str:
+    """An alarming one is coloured where a line's first character says so."""
+    return f"!   {text[1:].lstrip()}" if text.startswith("!") else f"    {text}"
+
+
+def _problem(finding: Finding) -> Iterator[str]:
+    yield f"{finding.head}{finding.text}{f' [{finding.rule}]' if finding.rule else ''}"
+    if finding.hint:
+        yield f"Hint: {finding.hint}"
+
+
+def _findings(title: str, findings: Sequence[Finding], rank: int, more: Sequence[Unit] = ()) -> Block:
+    units = [Unit("".join(_finding(finding)), next(_finding(finding))) for finding in findings]
+    count = f" ({len(findings):,})" if len(findings) > 1 else ""
+    return Block(start=f"\n### {own(title)}{count}\n\n", end="", units=[*units, *more], rank=rank)
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    where = f" {code(finding.place or finding.lead)}" if finding.place or finding.lead else ""
+    rule = f" {code(finding.rule)}" if finding.rule else ""
+    yield f"- **{finding.severity}**{where} {code(finding.text)}{rule}\n"
+    if finding.hint:
+        yield f"  <br>Hint: {code(finding.hint)}\n"
+
+
+def _table(title: str, table: Table) -> Block:
+    marked = any(table.marks)
+    titles = [own(column.title) for column in table.columns] + [" "] * marked
+    rules = ["---:" if column.is_number else "---" for column in table.columns] + ["---"] * marked
+    units = []
+    for row, mark in zip(table.rows, table.marks, strict=True):
+        cells = [text if column.is_number else cell(text) for text, column in zip(row, table.columns, strict=True)]
+        cells += [f"**{mark}**" if mark else " "] * marked
+        units.append(Unit(f"| {' | '.join(cells)} |\n"))
+    start = f"\n### {own(title)}\n\n| {' | '.join(titles)} |\n| {' | '.join(rules)} |\n"
+    return Block(start=start, end="", units=units, rank=TABLE)
