@@ -31,16 +31,18 @@ _MOST = 1000
 """So many folders and files are looked at: the directory may be anybody's."""
 _HEAD = 4096
 """So many bytes of each of them."""
-_PART = re.compile(rb"(?:pools|offers)[\"']?[ \t]*:")
-_LIKE = re.compile(rb"^[ \t{]*[\"']?(?:pools|offers|apiVersion)[\"']?[ \t]*:", re.MULTILINE)
+_PART = re.compile(rb"(?:pools|offers|policies|checks)[\"']?[ \t]*:")
+_LIKE = re.compile(rb"^[ \t{]*[\"']?(?:pools|offers|policies|checks|apiVersion)[\"']?[ \t]*:", re.MULTILINE)
+_PARTS = ("pools", "offers", "policies", "checks")
+"""What any document of a fleet may hold."""
 _OF_ONE = ("apiVersion", "fleet", "tenantId", "caller", "keyPrefix", "server")
 """What the documents of one fleet agree on."""
 
 
 def beside(path: Path, documents: Iterable[Document]) -> str | None:
-    """The first other file, relative to the directory of `path`, with pools or offers of the fleet that the `documents`
-    of `path` begin: it contradicts none of their root fields. None where there is none, and where there is another
-    fleet that it may belong to. Of each file no more than its beginning is read."""
+    """The first other file, relative to the directory of `path`, with parts of the fleet that the `documents` of `path`
+    begin: it contradicts none of their root fields. None where there is none, and where there is another fleet that it
+    may belong to. Of each file no more than its beginning is read."""
     root = os.path.realpath(path.parent)
     if path.name not in FIRST and any(os.path.exists(os.path.join(root, head)) for head in FIRST):
         return None
@@ -84,7 +86,7 @@ def _is_part(found: FoundFile, own: Mapping[str, str | None]) -> bool:
         data = data[: data.rfind(b"\n") + 1] or data
     fields = _fields(data.decode("utf-8", "replace"))
     said = {name: fields[name] for name in _OF_ONE if name in fields and name in own}
-    return not fields.keys().isdisjoint(("pools", "offers")) and all(own[name] == said[name] for name in said)
+    return not fields.keys().isdisjoint(_PARTS) and all(own[name] == said[name] for name in said)
 
 
 def _fields(text: str) -> dict[str, str | None]:

@@ -41,6 +41,14 @@ class Draft:
     def archived(self) -> bool:
         return self.fields.get("archived") is True
 
+    @property
+    def released(self) -> bool:
+        return self.fields.get("released") is True
+
+    def name_in(self, field_name: str) -> str | None:
+        """The key or id in a field; None where it holds none."""
+        return _id(self.fields, field_name)
+
     def nameless(self, roots: Roots) -> bool:
         """Whether the key or the id of the entry is faulty, so that offers which name none may be meant for it."""
         if "id" in self.fields:
@@ -54,8 +62,11 @@ class Draft:
         return "stated" if self.listed or "offers" in self.fields else "unstated"
 
 
-def gather(parts: Sequence[Part], roots: Roots, caller: str | None, found: Found) -> list[Draft]:
-    """All entries with all their offers; finds what stands twice, what is missing, and what contradicts itself."""
+def gather(
+    parts: Sequence[Part], roots: Roots, caller: str | None, found: Found
+) -> tuple[list[Draft], Mapping[str, Draft]]:
+    """All entries with all their offers, and the entries by key and by id; finds what stands twice, what is missing,
+    and offers that contradict their entry."""
     drafts = [_draft(place, item, roots, caller) for place, item in _items(parts, "pools")]
     names: dict[str, Draft] = {}
     for draft in drafts:
@@ -72,7 +83,7 @@ def gather(parts: Sequence[Part], roots: Roots, caller: str | None, found: Found
     told = "pools" in roots.broken or not (drafts or roots.get("allowEmpty") is True)  # that there is no pool
     if not told and len({name for name, _ in strays}) > nameless:
         _judge_strays(strays, names, found)
-    return drafts
+    return drafts, names
 
 
 def _not_maps(root: Mapping[str, Any]) -> int:
@@ -112,7 +123,11 @@ def _check_entry(draft: Draft, roots: Roots, found: Found) -> None:
     if "idempotencyKey" not in fields and "id" not in fields and not found.explained(place, "idempotencyKey"):
         message = "a pool needs an idempotencyKey, or the id of a pool to adopt"
         found.add(MISSING, message, place, "idempotencyKey")
-    if fields.get("archived", False) is False and "defaults" not in roots.faulty:
+    if fields.get("released") is True and fields.get("offers") == []:
+        message = f"offers: [] withdraws all, and the entry lets its pool go ({place.source('released')})"
+        found.add("fleet.contradiction", message, place, "offers", hint="remove offers: they stay as they are")
+    whole = fields.get("archived", False) is False and fields.get("released", False) is False
+    if whole and "defaults" not in roots.faulty:
         for name in POOL_NEEDS:
             said = name in fields or name in roots.defaults("pool")
             if not said and not found.explained(place, name):
@@ -189,6 +204,9 @@ def _offer(draft: Draft | None, place: Place, offer: Mapping[str, Any], roots: R
         message = f"the entry is a tombstone ({draft.place.source('archived')}): an archived pool cannot be offered"
         hint = "remove the offer: archiving withdraws it"
         found.add("offer.archived", message, place, hint=hint, code=INVALID_STATE)
+    elif draft.released:
+        message = f"the entry lets its pool go ({draft.place.source('released')}): nothing is offered for it"
+        found.add("fleet.contradiction", message, place, hint="remove the offer: it stays as it is")
     elif first := draft.offers.get(tenant_id):
         found.twice("fleet.twice", f"the pool is offered to {tenant_id} twice", place, first[0], "toTenantId")
     else:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
-from pydantic import Tag, ValidationError
+from pydantic import Tag, TypeAdapter, ValidationError
 
 from fleetctl.desired import says
 from fleetctl.desired.homes import home
+from fleetctl.desired.kinds import Variables
 from fleetctl.desired.locate import Step
 from fleetctl.desired.says import Says
 from fleetctl.desired.shape import Document, Record, meaning
@@ -18,8 +19,12 @@ from fleetctl.files import Map
 
 MISSING = "fleet.required"
 """The rule of what must be said and is not."""
+UNKNOWN = "fleet.unknown"
+"""The rule of a field that nobody knows."""
 IGNORED = "x-"
 """Names at the root of a document that begin so are a place for anchors."""
+_KEY = "[key]"
+"""Ends the way to a name in a map that is none of its names."""
 
 Kind = Any
 """A type of `shape`, with what it says of itself."""
@@ -39,6 +44,11 @@ class Fault:
     name: bool = False
     meant: str = ""
 
+    @property
+    def strange(self) -> bool:
+        """Whether it is a field that is like none: it may stand for one that is missing."""
+        return self.rule == UNKNOWN and not self.hint
+
 
 def faults(root: Map) -> Sequence[Fault]:
     """Everything that is wrong with the shape of a document. A field that stands there misspelt is not missing too."""
@@ -52,13 +62,27 @@ def faults(root: Map) -> Sequence[Fault]:
     return [*_signs(root)]
 
 
+def variables(value: object, way: tuple[Step, ...]) -> list[Fault]:
+    """Everything that is wrong with the shape of a forEach, which stands at `way`."""
+    try:
+        _variables().validate_python(value, strict=True)
+    except ValidationError as error:
+        return [_fault(e["type"], (*way, *e["loc"]), e["input"]) for e in error.errors(include_url=False)]
+    return []
+
+
+@cache
+def _variables() -> TypeAdapter[Any]:
+    return TypeAdapter(Variables)
+
+
 def _fault(error: str, loc: tuple[Step, ...], value: object) -> Fault:
     """What an error of the model means: `error` is its name for the kind of error, `loc` the way to `value`."""
     owner: Kind = Document
     kind: Kind = Document
     said: Says | None = None
     path: tuple[Step, ...] = ()
-    for step in loc:
+    for step in loc[:-1] if loc[-1:] == (_KEY,) else loc:
         bare = _bare(kind)
         if member := _member(bare, step):
             kind = member
@@ -66,11 +90,13 @@ def _fault(error: str, loc: tuple[Step, ...], value: object) -> Fault:
             owner, kind, said, path = bare, _below(bare, step), None, (*path, step)
         said = _says(kind) or said
     name, record = str(path[-1]), _record(owner)
+    if loc[-1:] == (_KEY,) and (of_name := _says(next(iter(get_args(owner)), None))):
+        return Fault(of_name.rule, f"a name here must be {of_name.must}", of_name.hint(value), path, name=True)
     if record and error == "extra_forbidden":
         known = tuple(_fields(record))
         message, there = f"no such field; known: {', '.join(known)}", home(record, name)
         meant = "" if there else says.meant(name, known)
-        return Fault("fleet.unknown", message, there or says.near(name, known), path, name=True, meant=meant)
+        return Fault(UNKNOWN, message, there or says.near(name, known), path, name=True, meant=meant)
     if record and error == "missing":
         return Fault(MISSING, f"it is missing: {meaning(record, name)}", record.missing.get(name, ""), path)
     if record and value is None:

@@ -16,7 +16,7 @@ from fleetctl.files import Document
 RULE = "fleet.document"
 
 _VERSION = "apiVersion"
-_COMMON = frozenset({"server", "defaults", "exclude"})
+_COMMON = frozenset({"server", "defaults", "exclude", "policies", "checks", "prices", "expected"})
 """Fields that files of other tools have too."""
 _REPORT = frozenset({"formatVersion", "kind"})
 """Fields of every report of `fleetctl`, plans included, and of no fleet document."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from better_compute.domain.problems import INVALID_INPUT, Problem
-from fleetctl.desired.faults import MISSING, faults
+from better_compute.domain.problems import INVALID_INPUT, Problem, Source
+from fleetctl.desired import templates
+from fleetctl.desired.faults import MISSING, Fault, faults
 from fleetctl.desired.locate import Step, spell
 from fleetctl.desired.place import Place
 from fleetctl.desired.shape import API_VERSION, DOCUMENT_FIELDS
@@ -16,8 +17,8 @@ VERSION, FORMAT = "apiVersion", API_VERSION.partition("/")[0] + "/"
 
 
 _KINDS: Mapping[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("pools", "offers", "exclude"), list),
-    **dict.fromkeys(("defaults", "quota"), dict),
+    **dict.fromkeys(("pools", "offers", "exclude", "checks", "expected", "previousCallers"), list),
+    **dict.fromkeys(("defaults", "quota", "policies", "prices", "guards"), dict),
     "server": (str, dict),
     "allowEmpty": bool,
 }
@@ -47,7 +48,8 @@ class Found:
     """Every problem so far. `unknown`: which of them are about a field that is like none, by document and path."""
 
     problems: list[Problem] = field(default_factory=list)
-    unknown: dict[tuple[int, tuple[Step, ...]], int] = field(default_factory=dict)
+    unknown: dict[tuple[str, int, tuple[Step, ...]], int] = field(default_factory=dict)
+    _said: dict[tuple[str, str, Source], int] = field(default_factory=dict)
 
     def add(
         self,
@@ -58,33 +60,49 @@ class Found:
         hint: str = "",
         code: str = INVALID_INPUT,
         of_name: bool = False,
-    ) -> None:
-        """Something is wrong with what stands at `more` below `place`, or with its name."""
+    ) -> int:
+        """Something is wrong with what stands at `more` below `place`, or with its name. Returns the number of the
+        problem: what is written once and read at several places, by alias or forEach, is told once."""
         path = (*place.path, *more)
         source = place.document.source(path, key=of_name)
-        self.problems.append(Problem(code, rule, message, spell(place.document.root, path), hint, source=source))
+        number = self._said.setdefault((rule, message, source), len(self.problems))
+        if number == len(self.problems):
+            self.problems.append(Problem(code, rule, message, spell(place.document.root, path), hint, source=source))
+        return number
 
-    def twice(self, rule: str, message: str, place: Place, first: Place, *more: Step) -> None:
-        """Two places do not go together; the first one is named in words."""
-        self.add(rule, f"{message}; the other place is {first.source(*more)}", place, *more)
+    def twice(self, rule: str, message: str, place: Place, first: Place, *more: Step, of_name: bool = False) -> None:
+        """Two places do not go together; the first one is named in words. Where they are one, forEach made both."""
+        other = first.document.source((*first.path, *more), key=of_name)
+        if place.source(*more) != other:
+            self.add(rule, f"{message}; the other place is {other}", place, *more, of_name=of_name)
+            return
+        path = (*place.path, *more)
+        hint = templates.twice(place.document.root, path)
+        self.add(rule, f"{message}: forEach makes both of this template", place, *more, hint=hint)
 
-    def judge(self, document: Document) -> Part:
-        """Take over the faults of a document's shape."""
+    def tell(self, fault: Fault, document: Document) -> int:
+        """Take over a fault of a document; returns the number of the problem."""
+        place = Place(document, fault.path[:-1])
+        return self.add(fault.rule, fault.message, place, *fault.path[-1:], hint=fault.hint, of_name=fault.name)
+
+    def judge(self, document: Document, told: frozenset[Step] = frozenset()) -> Part:
+        """Take over the faults of a document's shape; of the root fields in `told` something is missing already."""
         root, of_shape = document.root, faults(document.root)
         for fault in sorted(of_shape, key=lambda fault: fault.rule == MISSING):
             place = Place(document, fault.path[:-1])
             if fault.rule == MISSING and self.explained(place, str(fault.path[-1])):
                 continue
-            if fault.name and not fault.hint:
-                self.unknown[id(document), fault.path] = len(self.problems)
-            self.add(fault.rule, fault.message, place, *fault.path[-1:], hint=fault.hint, of_name=fault.name)
+            hint = "" if fault.name else templates.hint(root, fault.path)
+            number = self.tell(replace(fault, hint=hint) if hint else fault, document)
+            if fault.strange:
+                self.unknown[document.file, document.line, fault.path] = number
         whole = [fault for fault in of_shape if len(fault.path) == 1]
         meant = {fault.meant for fault in whole if fault.meant}
-        strange = [root[str(fault.path[0])] for fault in whole if fault.name and not fault.hint]
+        strange = [root[str(fault.path[0])] for fault in whole if fault.strange]
         return Part(
             document,
-            frozenset(fault.path[0] for fault in of_shape) | meant,
-            frozenset(fault.path[0] for fault in whole) | meant,
+            frozenset(fault.path[0] for fault in of_shape) | meant | told,
+            frozenset(fault.path[0] for fault in whole) | meant | told,
             frozenset(
                 name for name in DOCUMENT_FIELDS - root.keys() - meant if any(_may_be(name, value) for value in strange)
             ),
@@ -95,7 +113,7 @@ class Found:
         about that field says so, and there is no other. Each explains one."""
         fields = place.value()
         for other, value in fields.items() if self.unknown and isinstance(fields, dict) else ():
-            path = id(place.document), (*place.path, other)
+            path = place.document.file, place.document.line, (*place.path, other)
             if path in self.unknown and _may_be(name, value):
                 index = self.unknown.pop(path)
                 self.problems[index] = replace(self.problems[index], hint=f'did you mean "{name}"? It is missing')

@@ -10,7 +10,14 @@ from fleetctl.desired import shape
 from fleetctl.desired.shape import Record
 
 _INSIDE: dict[type[Record], dict[str, type[Record]]] = {
-    shape.Document: {"pools[]": shape.Pool, "offers[]": shape.ListedOffer},
+    shape.Document: {
+        "pools[]": shape.Pool,
+        "offers[]": shape.ListedOffer,
+        "guards": shape.Guards,
+        "checks[]": shape.Check,
+        "expected[]": shape.Expected,
+    },
+    shape.Guards: {"freeze[]": shape.Freeze},
     shape.Pool: {"offers[]": shape.Offer},
     shape.Defaults: {"pool": shape.PoolDefaults, "offer": shape.OfferDefaults},
 }
@@ -20,6 +27,10 @@ _AROUND: dict[type[Record], tuple[str, type[Record]]] = {
     shape.ListedOffer: ("pools[]", shape.Pool),
     shape.Pool: ("the document, one level further out", shape.Document),
     shape.Defaults: ("the document, one level further out", shape.Document),
+    shape.Guards: ("the document, one level further out", shape.Document),
+    shape.Freeze: ("guards, one level further out", shape.Guards),
+    shape.Check: ("the document, one level further out", shape.Document),
+    shape.Expected: ("the document, one level further out", shape.Document),
     shape.Embedded: ("the document, one level further out", shape.Document),
 }
 """Record -> the map around it, by what people call that."""

@@ -3,24 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from better_compute.domain.atoms import DEFAULT_AGENT
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.policy import canonical
 from better_compute.domain.state import Terms
 from better_compute.domain.values import Json
+from fleetctl.desired.limits import Check, Limits
 from fleetctl.desired.model import Desired, PoolEntry
 
 
 def canonical_inputs(desired: Desired) -> Json:
     """All that the files wish, in one form: maps and lists that are equal where two fleets wish the same, however their
-    files are split, ordered and formatted. Where a caller is not known the ids are not real, and this is no use."""
+    files are split, ordered and formatted. Prices and expected differences change nothing, and are not in it. Where a
+    caller is not known the ids are not real, and this is no use."""
     return {
         "fleet": desired.fleet,
         "tenantId": desired.tenant_id,
         "caller": desired.caller,
+        "previousCallers": [*desired.previous_callers],
         "keyPrefix": desired.key_prefix,
+        "allowEmpty": desired.allow_empty,
+        "guards": _guards(desired.limits),
+        "checks": [_check(check) for check in sorted(desired.checks, key=lambda check: check.name)],
         "entries": [_entry(entry) for entry in desired.entries.values()],
+    }
+
+
+def _guards(limits: Limits) -> Json:
+    """Every guard, the defaults too: sets in order, numbers by value."""
+    freeze = sorted([window.start, window.end, window.reason] for window in limits.freeze)
+    return {
+        **{name: _number(value) for name, value in asdict(limits).items()},
+        "protect": sorted(limits.protect),
+        "freeze": freeze,
+    }
+
+
+def _number(value: Json) -> Json:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _check(check: Check) -> Json:
+    return {
+        "name": check.name,
+        "severity": check.severity,
+        "each": check.each,
+        "expr": check.expr,
+        "message": check.message,
     }
 
 
@@ -29,7 +60,11 @@ def _entry(entry: PoolEntry) -> Json:
     return {
         "id": entry.pool_id,
         "key": entry.key,
+        "previously": entry.previously,
+        "replaces": entry.replaces,
         "archived": entry.archived,
+        "released": entry.released,
+        "protect": entry.protect,
         "spec": entry.pool and {**spec_json(entry.pool), "policy": canonical(dict(entry.pool.policy))},
         "ownerQuota": None if quota is None else without_zeros(quota),
         "offersAre": entry.offers_are,

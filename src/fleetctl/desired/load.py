@@ -11,14 +11,16 @@ from better_compute.domain.commands import CreatePool
 from better_compute.domain.ids import derive
 from better_compute.domain.state import Terms
 from better_compute.domain.values import Json
-from fleetctl.desired import drafts, foreign, roots, worlds
+from fleetctl.desired import drafts, foreign, governing, policies, roots, worlds
 from fleetctl.desired.beside import beside
+from fleetctl.desired.claims import Claims
 from fleetctl.desired.drafts import Draft
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import Desired, PoolEntry
 from fleetctl.desired.place import Place
 from fleetctl.desired.roots import Roots
 from fleetctl.desired.shape import POOL_NEEDS, UNNAMED
+from fleetctl.desired.templates import Templates
 from fleetctl.files import Document, FilesError, read_fleet
 
 
@@ -48,14 +50,18 @@ def assemble(
     strays = [document for document in documents if worlds.is_world(document.root)]
     rest = [document for document in documents if not worlds.is_world(document.root)]
     foreign.judge([document for document in rest if foreign.is_foreign(document.root)], found)
-    parts = [found.judge(document) for document in rest if not foreign.is_foreign(document.root)]
+    parts = _parts([document for document in rest if not foreign.is_foreign(document.root)], found)
     if not parts:
         worlds.judge(strays, Roots(), directory, found)
         raise FilesError(found.problems)
     root = roots.gather(parts, found)
     worlds.judge(strays, root, directory, found)
     named: str | None = root.get("caller", caller)
-    entries = drafts.gather(parts, root, named, found)
+    governing.judge(root, named, found)
+    checks = governing.checks(parts, found)
+    parts = policies.apply(parts, policies.gather(parts, found), root.faulty, found)
+    entries, names = drafts.gather(parts, root, named, found)
+    Claims(names, root, named, found).check(entries)
     empty_ok = empty_ok or root.get("allowEmpty") is True
     if not entries and all(part.sound("pools") for part in parts) and not empty_ok:
         _check_empty(parts, found)
@@ -66,11 +72,30 @@ def assemble(
         fleet=root.get("fleet", UNNAMED),
         tenant_id=root.get("tenantId"),
         caller=named,
+        previous_callers=tuple(root.get("previousCallers", ())),
         key_prefix=root.get("keyPrefix"),
         server=root.server(directory),
         entries={entry.pool_id: entry for entry in sorted(built, key=lambda e: e.pool_id)},
+        allow_empty=root.get("allowEmpty", False),
+        limits=governing.limits(root),
+        checks=checks,
+        prices=dict(root.get("prices", {})),
+        expected=governing.expected(root),
         places=root.places,
+        files=frozenset(part.document.file for part in parts),
     )
+
+
+def _parts(documents: Sequence[Document], found: Found) -> list[Part]:
+    """The documents with their templates written out, and what is wrong with the shape of each."""
+    templates = Templates()
+    parts = []
+    for document in documents:
+        written, faults = templates.expand(document)
+        for fault in faults:
+            found.tell(fault, document)
+        parts.append(found.judge(written, frozenset(["pools"] if faults else [])))
+    return parts
 
 
 def _check_empty(parts: Sequence[Part], found: Found) -> None:
@@ -93,6 +118,10 @@ def _entry(draft: Draft, root: Roots, caller: str) -> PoolEntry:
         pool=_wish(draft, root, pool_id),
         adopted=draft.adopted,
         archived=draft.archived,
+        released=draft.released,
+        protect=draft.fields.get("protect", False),
+        previously=draft.fields.get("previously"),
+        replaces=draft.fields.get("replaces"),
         offers_are=draft.offers_are,
         offers={tenant: _terms({**defaults, **offer}) for tenant, (_, offer) in sorted(draft.offers.items())},
         offer_places={tenant: place for tenant, (place, _) in sorted(draft.offers.items())},
@@ -100,9 +129,9 @@ def _entry(draft: Draft, root: Roots, caller: str) -> PoolEntry:
 
 
 def _wish(draft: Draft, root: Roots, pool_id: str) -> CreatePool | None:
-    """The command that would create the pool; None for a tombstone that does not say enough for one."""
+    """The command that would create the pool; None where one that is archived or released does not say enough."""
     fields = {**root.defaults("pool"), **draft.fields}
-    if draft.archived and not ("siteId" in draft.fields and fields.keys() >= set(POOL_NEEDS)):
+    if (draft.archived or draft.released) and not ("siteId" in draft.fields and fields.keys() >= set(POOL_NEEDS)):
         return None
     quota = fields.get("ownerQuota")
     return CreatePool(

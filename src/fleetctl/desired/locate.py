@@ -65,6 +65,8 @@ def _item_name(items: object, index: int, path: tuple[Step, ...]) -> str | int:
     item = _child(items, index)
     if path == ("pools",):
         return pool_name(item) or index
+    if path == ("checks",):
+        return _name(item, "name") or index
     if len(path) == 3 and path[0] == "pools" and path[2] == "offers":
         return _name(item, "toTenantId") or index
     return index

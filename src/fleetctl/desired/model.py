@@ -70,6 +70,8 @@ class Desired:
     expected: tuple[Expected, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
     """Where the root fields stand, by name."""
+    files: frozenset[str] = field(default=frozenset(), compare=False)
+    """The files of its documents, relative to the fleet's directory."""
 
     def remark_on(self, key: str) -> str:
         """What is to be known of the id that a key derives, where no entry's pool has it; else an empty text."""
@@ -83,10 +85,3 @@ class Desired:
             said = f"no entry of this fleet has the key {key}"
         near = Nearest().hint(key, entries)
         return f"{said}; {near}" if near else said
-
-    @property
-    def files(self) -> set[str]:
-        """The files that all of it stands in, relative to the fleet's directory."""
-        places = [*self.places.values(), *(entry.place for entry in self.entries.values())]
-        places += [place for entry in self.entries.values() for place in entry.offer_places.values()]
-        return {place.document.file for place in places}

@@ -18,6 +18,7 @@ _FLAGS |= {"false": "false", "no": "false", "off": "false", "0": "false"}
 _UNLIMITED = frozenset({"unlimited", "infinite", "infinity", "inf", "max", "all"})
 _ALIASES = {"key": ("idempotencyKey", "pool"), "name": ("idempotencyKey", "fleet")}
 """What people write in the place of a field whose name does not look like it."""
+_NUMBER = re.compile(r"(-?[0-9]{1,9}(?:\.[0-9]{1,6})?) ?%?")
 _SIZE = re.compile(r"([0-9]{1,9}) ?(Mi|Gi|Ti)B?")
 _HOST = re.compile(
     r"(?P<host>localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)(?P<port>:[0-9]{1,5})?(?:/[A-Za-z0-9._~%/-]*)?"
@@ -86,6 +87,43 @@ def whole(low: int, high: int, too_high: str = "") -> Callable[[object], str]:
     return hint
 
 
+def number(low: float, high: float | None) -> Callable[[object], str]:
+    """The nearest number."""
+
+    def hint(value: object) -> str:
+        if isinstance(value, str) and (found := _NUMBER.fullmatch(value)):
+            return f"write {_within(float(found[1]), low, high):g}, without quotes or a unit"
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            return f"write {_within(value, low, high):g}"
+        return ""
+
+    return hint
+
+
+def _within(value: float, low: float, high: float | None) -> float:
+    return max(value, low) if high is None else min(max(value, low), high)
+
+
+def listed(value: object) -> str:
+    """A value alone stands in a list of one."""
+    if isinstance(value, list):
+        return "leave the entry out if it is meant for none"
+    return "put it in brackets: [fra1]" if isinstance(value, str | int) else ""
+
+
+def policy(value: object) -> str:
+    """A name in the place of a policy is meant for another field."""
+    if isinstance(value, str) and value:
+        return "the name of one of the policies stands in policyRef"
+    return "write {} for no field" if value is None else ""
+
+
+def model(value: object) -> str:
+    """A GPU family that reads like what was found."""
+    made = re.sub(r"[^A-Z0-9]+", "", value.upper()) if isinstance(value, str) else ""
+    return f"write {made}" if 0 < len(made) <= 32 else text(value)
+
+
 def flag(value: object) -> str:
     """What a word that YAML 1.1 took for a flag meant."""
     meant = _FLAGS.get(str(value).lower()) if isinstance(value, str) or value in (0, 1) else None
@@ -120,6 +158,8 @@ def key(value: object) -> str:
     """A key or id that reads like the one that was found."""
     if not isinstance(value, str):
         return text(value)
+    if "${" in value:
+        return "a variable is filled in where the entry has forEach"
     plain = "".join(c for c in unicodedata.normalize("NFKD", value[:256]) if not unicodedata.combining(c))
     made = re.sub(r"[^A-Za-z0-9._:-]+", "-", plain).strip("-_.:")[:128]
     return f"write {made}" if is_key(made) else ""

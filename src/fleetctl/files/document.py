@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,9 +61,14 @@ class Map(dict[str, Any]):
             order = self._order = {k: i for i, k in enumerate(self)}
         return self.at[2 * order[key] + (not of_key)]
 
-    def lines_of(self, key: str) -> Lines:
-        """The text that `key` stands in."""
-        return self.lines
+    def having(self, key: str, value: Any, near: str = "") -> Map:
+        """The same map with another value at `key`; one that is new stands where `near` does."""
+        at = self.at if key in self else [*self.at, self.offset(near, of_key=True), self.offset(near)]
+        made = copy(self)
+        made[key], made.at = value, at
+        if key not in self:
+            del made._order
+        return made
 
 
 class Merged(Map):
@@ -71,9 +77,6 @@ class Merged(Map):
     __slots__ = ("homes",)
 
     homes: dict[str, Lines]
-
-    def lines_of(self, key: str) -> Lines:
-        return self.homes[key]
 
 
 class Seq(list[Any]):
@@ -101,7 +104,8 @@ class Document:
         for depth, step in enumerate(path, 1):
             if isinstance(node, Map) and step in node:
                 name = str(step)
-                lines, offset = node.lines_of(name), node.offset(name, of_key=key and depth == len(path))
+                lines = node.homes[name] if isinstance(node, Merged) else node.lines
+                offset = node.offset(name, of_key=key and depth == len(path))
             elif isinstance(node, Seq) and isinstance(step, int) and 0 <= step < len(node):
                 lines, offset = node.lines, node.at[step]
             else:
