@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "apply": "Make the plan again, have it approved, and run it.",
     "drift": "Show what differs from the files: since when, by whom.",
     "snapshot": "Keep the live state in a file, for plan and drift.",
+    "export": "Write the live pools and offers as fleet files.",
     "id": "Print the pool id that a key derives.",
     "whoami": "Show server, identity, pins and missing rights.",
     "schema": "Print the JSON Schemas of files and reports.",

@@ -4,9 +4,21 @@
 """
 
 from fleetctl.flow.apply import How, apply
+from fleetctl.flow.export import export
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.offline import derived_id, validate, whoami
 from fleetctl.flow.plan import drift, plan
 from fleetctl.flow.snapshot import snapshot
 
-__all__ = ["Finished", "How", "apply", "derived_id", "drift", "plan", "snapshot", "validate", "whoami"]
+__all__ = [
+    "Finished",
+    "How",
+    "apply",
+    "derived_id",
+    "drift",
+    "export",
+    "plan",
+    "snapshot",
+    "validate",
+    "whoami",
+]

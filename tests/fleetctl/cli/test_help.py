@@ -75,7 +75,7 @@ def test_every_command_has_an_example_that_its_own_flags_allow(name: str, fleet:
     assert all({word for word in words if word.startswith("--")} <= flags for words in examples)
 
 
-@pytest.mark.parametrize("name", ["init", "fmt", "show", "diff", "export", "explain", "graph", "test"])
+@pytest.mark.parametrize("name", ["init", "fmt", "show", "diff", "explain", "graph", "test"])
 def test_what_is_not_built_is_unknown(name: str, fleet: Fleet) -> None:
     assert name not in COMMANDS
     ran = fleet(name)

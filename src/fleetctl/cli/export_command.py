@@ -1,0 +1,34 @@
+"""`fleetctl export`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from fleetctl.cli import options, streams
+from fleetctl.cli.options import Common
+
+
+@click.command(
+    "export",
+    help="Print the live pools and offers as fleet files whose plan is empty. They hold secrets in clear. The root"
+    " fields are those of the fleet at PATH; where none is, the variables FLEETCTL_SERVER, FLEETCTL_TENANT and"
+    " FLEETCTL_CALLER say them.",
+    epilog=options.examples(
+        "fleetctl export fleet/ --out exported/", "fleetctl export --server https://compute.example.com > fleet.yaml"
+    ),
+)
+@options.common(options.fleet, options.output, options.target)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write fleet.yaml and a file for each site there, for their owner alone; replaces no file.",
+)
+def command(common: Common, out: Path | None) -> int:
+    from fleetctl import flow
+
+    sys.stdout.write(flow.export(common.request, out, as_json=common.format is streams.FORMATS["json"]))
+    return 0

@@ -1,0 +1,178 @@
+"""Export: the live pools and offers of a tenant as fleet files whose plan is empty."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from pathlib import Path
+
+from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_OWNER_QUOTA, DEFAULT_SHARING
+from better_compute.domain.ids import derive
+from better_compute.domain.state import Pool, PoolState
+from better_compute.domain.values import Json
+from fleetctl.desired import Desired, Embedded
+from fleetctl.desired.inputs import without_zeros
+from fleetctl.desired.shape import API_VERSION, UNNAMED
+from fleetctl.errors import EXIT_ERROR, Stop
+from fleetctl.files.fleet import FIRST
+from fleetctl.files.text import MAX_BYTES
+from fleetctl.files.writing import to_yaml
+from fleetctl.live import Live
+
+MODELINE = "# yaml-language-server: $schema=fleet.v1.json\n"
+"""For editors: where the schema is, that `fleetctl schema fleet.v1` prints."""
+_ROOM = MAX_BYTES // 2
+"""Bytes of a file, after which a site goes on in the next one."""
+
+
+def root_fields(desired: Desired, server: str | Embedded, directory: Path) -> dict[str, Json]:
+    """The root fields of the exported fleet; `server` is the one that was read, `directory` where the files will be."""
+    embedded: Json = server
+    if isinstance(server, Embedded):
+        embedded = {"embedded": os.path.relpath(server.database, directory)}
+        if server.world is not None:
+            embedded["world"] = os.path.relpath(server.world, directory)
+    return {
+        "apiVersion": API_VERSION,
+        **({} if desired.fleet == UNNAMED else {"fleet": desired.fleet}),
+        "tenantId": desired.tenant_id,
+        "caller": desired.caller,
+        **({} if desired.key_prefix is None else {"keyPrefix": desired.key_prefix}),
+        "server": embedded,
+    }
+
+
+def entries(live: Live, desired: Desired) -> list[tuple[str, dict[str, Json]]]:
+    """Each pool that is not archived as (site, entry), by site and key. A pool has its key where the fleet derives its
+    id from that; else it is adopted by its id, with the key beside it where that names nothing else."""
+    pools = [state for state in live.pools.values() if state.pool is not None and not state.pool.archived]
+    keys = Counter(state.pool.idempotency_key for state in pools if state.pool)
+    alone = {key for key, number in keys.items() if number == 1} - live.pools.keys()
+    made = [(state.pool, _entry(state, state.pool, desired, alone)) for state in pools if state.pool]
+    made.sort(key=lambda each: (each[0].site_id, each[0].idempotency_key or "", each[0].id))
+    return [(pool.site_id, entry) for pool, entry in made]
+
+
+def one_text(root: Mapping[str, Json], found: Iterable[tuple[str, dict[str, Json]]]) -> str:
+    """The fleet as one document set: the root fields, and a document for each site."""
+    files = by_file(root, found)
+    return MODELINE + "---\n".join(text.removeprefix(MODELINE) for text in files.values())
+
+
+def one_document(root: Mapping[str, Json], found: Iterable[tuple[str, dict[str, Json]]]) -> dict[str, Json]:
+    """The same as one document."""
+    pools = [entry for _, entry in found]
+    return {**root, **({} if pools else {"allowEmpty": True}), "pools": pools}
+
+
+def by_file(root: Mapping[str, Json], found: Iterable[tuple[str, dict[str, Json]]]) -> dict[str, str]:
+    """The texts of `fleet.yaml` and of the files of each site, by name; no file is larger than is read back."""
+    pieces: dict[str, list[str]] = {}
+    for site_id, entry in found:
+        pieces.setdefault(site_id, []).append(to_yaml({"pools": [entry]}).removeprefix("pools:\n"))
+    files = {FIRST[0]: MODELINE + to_yaml(root if pieces else {**root, "allowEmpty": True})}
+    taken = {FIRST[0].rpartition(".")[0]}
+    for site_id, texts in pieces.items():
+        for body in _portions(texts):
+            files[f"{_free(site_id, taken)}.yaml"] = f"{MODELINE}pools:\n{body}"
+    return files
+
+
+def save(directory: Path, files: Mapping[str, str]) -> None:
+    """Write all files, each for its owner alone, or none: nothing that is there is replaced. Raises Stop."""
+    if there := sorted(name for name in files if os.path.lexists(directory / name)):
+        message = f"{directory / there[0]} is there already: nothing was written"
+        raise Stop(EXIT_ERROR, message, hint="name another directory: an export replaces no file", rule="export.out")
+    written: list[Path] = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            path = directory / name
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            written.append(path)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(text.encode())
+    except OSError as error:
+        for path in written:
+            with suppress(OSError):
+                path.unlink()
+        message = f"{error.filename or directory} cannot be written: {error.strerror}; nothing is left of the export"
+        raise Stop(EXIT_ERROR, message, rule="export.out") from error
+
+
+def _entry(state: PoolState, pool: Pool, desired: Desired, alone: AbstractSet[str | None]) -> dict[str, Json]:
+    """What differs from a default alone, but for the offers: those are stated, also where there are none."""
+    fields: dict[str, Json] = {
+        **_names(pool, desired, alone),
+        "siteId": pool.site_id,
+        "class": pool.class_,
+        "gpuModel": pool.gpu_model,
+    }
+    if pool.sharing != DEFAULT_SHARING:
+        fields["sharing"] = pool.sharing
+    if pool.agent != DEFAULT_AGENT:
+        fields["agent"] = pool.agent
+    if pool.provider_account_id is not None:
+        fields["providerAccountId"] = pool.provider_account_id
+    if pool.policy:
+        fields["policy"] = pool.policy
+    owner = without_zeros(state.limits(pool.owner_id))
+    if owner != DEFAULT_OWNER_QUOTA:
+        fields["ownerQuota"] = _quota(owner, pool)
+    fields["offers"] = [_offer(state, pool, t) for t in sorted(state.offers) if t != pool.owner_id]
+    return fields
+
+
+def _names(pool: Pool, desired: Desired, alone: AbstractSet[str | None]) -> dict[str, Json]:
+    """A key alone says that the pool is the one which derives from it: a key of another caller's would make another."""
+    key = pool.idempotency_key
+    if key is None or key not in alone:
+        return {"id": pool.id}
+    derived = derive("pool", desired.tenant_id, desired.caller or "", key) == pool.id
+    if derived and key.startswith(desired.key_prefix or ""):
+        return {"idempotencyKey": key}
+    return {"id": pool.id, "idempotencyKey": key}
+
+
+def _offer(state: PoolState, pool: Pool, tenant_id: str) -> dict[str, Json]:
+    offer = state.offers[tenant_id]
+    fields: dict[str, Json] = {"toTenantId": tenant_id, "quota": _quota(without_zeros(state.limits(tenant_id)), pool)}
+    if offer.priority:
+        fields["priority"] = offer.priority
+    if offer.include_descendants:
+        fields["includeDescendants"] = True
+    return fields
+
+
+def _quota(rows: Mapping[str, int], pool: Pool) -> dict[str, int]:
+    """Rows that grant something, the GPUs first; `{gpu: 0}` where none does, since a quota is never empty."""
+    return dict(sorted(rows.items(), key=lambda row: (row[0] != pool.atom, row[0]))) or {pool.atom: 0}
+
+
+def _portions(texts: Iterable[str]) -> Iterator[str]:
+    """Entries joined up to the size of a file."""
+    held: list[str] = []
+    size = 0
+    for text in texts:
+        length = len(text.encode())
+        if held and size + length > _ROOM:
+            yield "".join(held)
+            held, size = [], 0
+        held.append(text)
+        size += length
+    yield "".join(held)
+
+
+def _free(site_id: str, taken: set[str]) -> str:
+    """A file's name for a site, the same on every file system, that no other has."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "_", site_id)
+    name, number = plain, 1
+    while name.lower() in taken:
+        number += 1
+        name = f"{plain}-{number}"
+    taken.add(name.lower())
+    return name
