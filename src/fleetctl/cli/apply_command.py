@@ -24,7 +24,7 @@ _FILE = click.Path(path_type=Path)
         "fleetctl apply fleet/ --expect DIGEST",
     ),
 )
-@options.common(options.fleet, options.output, options.target, options.override)
+@options.common(options.fleet, options.review, options.target, options.override)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--plan", "plan_file", type=_FILE, metavar="FILE", help="Run what this plan file approves, or its rest.")
 @click.option("--expect", metavar="DIGEST", callback=options.digest, help="Run the plan of this digest alone.")

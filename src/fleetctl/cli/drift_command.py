@@ -14,7 +14,7 @@ from fleetctl.cli.options import Common
     + options.PATH,
     epilog=options.examples("fleetctl drift", "fleetctl drift fleet/ --format json"),
 )
-@options.common(options.fleet, options.output, options.target)
+@options.common(options.fleet, options.metrics, options.target)
 def command(common: Common) -> int:
     from fleetctl import flow
 

@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "plan": "Show what an apply would change, and what that does.",
     "apply": "Make the plan again, have it approved, and run it.",
     "drift": "Show what differs from the files: since when, by whom.",
+    "show": "Show a saved plan, report or drift in any format.",
     "snapshot": "Keep the live state in a file, for plan and drift.",
     "export": "Write the live pools and offers as fleet files.",
     "id": "Print the pool id that a key derives.",

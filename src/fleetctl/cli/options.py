@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,7 @@ def common(*groups: Callable[[Command], Command]) -> Callable[[Command], Command
         def command(**given: Any) -> int:
             if given.get("allow") and given.get("reason") is None:
                 raise click.UsageError("--allow needs --reason: who reads the events later wants to know why")
-            form, verbose = given.pop("format"), given.pop("verbose")
+            form, verbose = _form(given), given.pop("verbose")
             try:
                 shared = Common(request=_request(given), format=form, verbose=verbose)
                 return function(shared, **given)
@@ -74,6 +75,25 @@ def common(*groups: Callable[[Command], Command]) -> Callable[[Command], Command
     return decorate
 
 
+def _form(given: dict[str, Any]) -> Format:
+    """How the result is said, of the flags that are about that."""
+    form: Format = given.pop("format")
+    most = given.pop("max_bytes", None)
+    if most is not None and form is not streams.FORMATS["markdown"]:
+        raise click.UsageError("--max-bytes is about a comment: it goes with --format markdown")
+    return replace(form, max_bytes=most or form.max_bytes, under=_under(given.get("path")))
+
+
+def _under(path: Path | None) -> str:
+    """The fleet's directory, as the way to it from here; nothing where there is none."""
+    if path is None:
+        return ""
+    directory = path if path.is_dir() else path.parent
+    with suppress(ValueError):  # on another drive
+        return Path(os.path.relpath(directory)).as_posix()
+    return ""
+
+
 def _request(given: dict[str, Any]) -> Request:
     """What the shared flags ask for, which are taken out of `given`; those that a command does not take have their
     defaults."""
@@ -81,7 +101,7 @@ def _request(given: dict[str, Any]) -> Request:
     from fleetctl.session import Request  # not at the top, nor below: `--help` asks for nothing
 
     return Request(
-        path=given.pop("path"),
+        path=given.pop("path", Path(".")),
         server=given.pop("server", None),
         environ=dict(os.environ),
         token_file=given.pop("token_file", None),
@@ -102,14 +122,38 @@ def fleet(command: Command) -> Command:
 
 
 def output(command: Command) -> Command:
+    """For a result that is a fact or two."""
+    return _output(command, streams.FACTS)
+
+
+def review(command: Command) -> Command:
+    """For a result that people review, and that tools gather."""
+    return _most_bytes(_output(command, streams.REVIEWS))
+
+
+def metrics(command: Command) -> Command:
+    """For a result that is watched as well."""
+    return _most_bytes(_output(command, streams.METRICS))
+
+
+def _output(command: Command, names: Sequence[str]) -> Command:
     command = click.option("--verbose", is_flag=True, help="Leave nothing out.")(command)
     return click.option(
         "--format",
-        type=click.Choice(list(streams.FORMATS)),
+        type=click.Choice(names),
         callback=_format,
         default="text",
         show_default=True,
         help="How the result is said.",
+    )(command)
+
+
+def _most_bytes(command: Command) -> Command:
+    return click.option(
+        "--max-bytes",
+        type=click.IntRange(4_000, _MOST),
+        metavar="N",
+        help=f"How long markdown may be; {streams.MAX_BYTES:,} by default.",
     )(command)
 
 

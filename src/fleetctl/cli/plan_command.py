@@ -20,7 +20,7 @@ from fleetctl.cli.options import Common
         'fleetctl plan fleet/ --allow archives=2 --reason "site closes"',
     ),
 )
-@options.common(options.fleet, options.output, options.target, options.override)
+@options.common(options.fleet, options.review, options.target, options.override)
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan file, to be approved.")
 @click.option(
     "--expires",

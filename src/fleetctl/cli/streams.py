@@ -37,26 +37,112 @@ def in_words(report: Report, stream: TextIO, verbose: bool = False) -> str:
     """A report as the text that `stream` will show."""
     from fleetctl.render import text  # not at the top, nor below: `--help` renders nothing
 
-    return text.render(report, colour=colours(stream), verbose=verbose)
+    return text.render(report, colour=colours(stream), verbose=verbose, width=window(stream))
 
 
-def _as_json(report: Report, _stream: TextIO, _verbose: bool) -> str:
+def window(stream: TextIO) -> int | None:
+    """The columns of the terminal's window; None where it is none, or does not say."""
+    if not stream.isatty():
+        return None
+    with suppress(OSError, ValueError):
+        return os.get_terminal_size(stream.fileno()).columns or None
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How a result is to look: nothing is left out where it is `verbose`, else it keeps within `max_bytes` bytes.
+    `under` is the fleet's directory from where the command runs, so that a file is found from there."""
+
+    stream: TextIO
+    verbose: bool
+    max_bytes: int
+    under: str
+
+
+def _as_text(report: Report, look: Look) -> str:
+    return in_words(report, look.stream, look.verbose)
+
+
+def _as_json(report: Report, _: Look) -> str:
     from fleetctl.render import json_
 
     return json_.render(report)
 
 
+def _as_markdown(report: Report, look: Look) -> str:
+    from fleetctl.render import markdown
+
+    return markdown.render(report, verbose=look.verbose, max_bytes=look.max_bytes)
+
+
+def _as_html(report: Report, look: Look) -> str:
+    from fleetctl.render import html
+
+    return html.render(report, verbose=look.verbose)
+
+
+def _as_github(report: Report, look: Look) -> str:
+    from fleetctl.render import github
+
+    return github.render(report, under=look.under)
+
+
+def _as_junit(report: Report, look: Look) -> str:
+    from fleetctl.render import junit
+
+    return junit.render(report, under=look.under)
+
+
+def _as_sarif(report: Report, look: Look) -> str:
+    from fleetctl.render import sarif
+
+    return sarif.render(report, under=look.under)
+
+
+def _as_prometheus(report: Report, _: Look) -> str:
+    from fleetctl.render import prometheus
+
+    return prometheus.render(report)
+
+
+MAX_BYTES: Final = 65_000
+"""What hosts of pull requests take as one comment."""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How a result is said. `render` takes a report, the stream that will show it, and whether nothing is left out.
-    What is not for people is told them on stderr besides, and has a document for an error in the result's place."""
+    """How a result is said. What is not for people is told them on stderr besides, and has a document for an error in
+    the result's place. `max_bytes` and `under` are as of `Look`."""
 
-    render: Callable[[Report, TextIO, bool], str]
-    for_people: bool
+    render: Callable[[Report, Look], str]
+    for_people: bool = False
+    max_bytes: int = MAX_BYTES
+    under: str = ""
+
+    def __call__(self, report: Report, stream: TextIO, verbose: bool) -> str:
+        """The report as `stream` will show it."""
+        return self.render(report, Look(stream=stream, verbose=verbose, max_bytes=self.max_bytes, under=self.under))
 
 
-FORMATS: Final = {"text": Format(in_words, for_people=True), "json": Format(_as_json, for_people=False)}
+FORMATS: Final = {
+    "text": Format(_as_text, for_people=True),
+    "json": Format(_as_json),
+    "markdown": Format(_as_markdown),
+    "html": Format(_as_html),
+    "github": Format(_as_github),
+    "junit": Format(_as_junit),
+    "sarif": Format(_as_sarif),
+    "prometheus": Format(_as_prometheus),
+}
 """By the name that `--format` takes; there are no others."""
+
+FACTS: Final = ("text", "json")
+"""The formats of a result that is a fact or two."""
+METRICS: Final = tuple(FORMATS)
+"""Those of one that is watched: all there are."""
+REVIEWS: Final = tuple(name for name in FORMATS if name != "prometheus")
+"""Those of one that people review, and that tools gather."""
 
 
 def finish(finished: Finished, form: Format, *, verbose: bool = False) -> int:
@@ -77,7 +163,7 @@ def finish(finished: Finished, form: Format, *, verbose: bool = False) -> int:
 
 def show(report: Report, form: Format, *, verbose: bool = False) -> None:
     """Print a report as the result. Raises OSError."""
-    sys.stdout.write(form.render(report, sys.stdout, verbose))
+    sys.stdout.write(form(report, sys.stdout, verbose))
     sys.stdout.flush()
 
 

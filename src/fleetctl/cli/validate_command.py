@@ -11,9 +11,9 @@ from fleetctl.cli.options import Common
 @click.command(
     "validate",
     help="Check fleet files offline: YAML, fields, and every rule that needs no live state." + options.PATH,
-    epilog=options.examples("fleetctl validate", "fleetctl validate fleet/ --format json"),
+    epilog=options.examples("fleetctl validate", "fleetctl validate fleet/ --format github"),
 )
-@options.common(options.fleet, options.output)
+@options.common(options.fleet, options.review)
 def command(common: Common) -> int:
     from fleetctl import flow
 

@@ -8,6 +8,7 @@ from fleetctl.flow.export import export
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.offline import derived_id, validate, whoami
 from fleetctl.flow.plan import drift, plan
+from fleetctl.flow.show import show
 from fleetctl.flow.snapshot import snapshot
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "drift",
     "export",
     "plan",
+    "show",
     "snapshot",
     "validate",
     "whoami",

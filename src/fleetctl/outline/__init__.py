@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
-from fleetctl.outline import applied, drifted, plan, small
+from fleetctl.outline import applied, drifted, fleet_diff, formatted, plan, small, started
 from fleetctl.outline.applied import progress
 from fleetctl.outline.results import Result, results
 from fleetctl.outline.shape import Outline, plain
@@ -18,21 +19,24 @@ if TYPE_CHECKING:
 __all__ = ["Outline", "Result", "outline", "plain", "progress", "results"]
 
 
+_LONG: Final[dict[str, Callable[..., Outline]]] = {
+    "plan": plan.outline,
+    "apply": applied.outline,
+    "drift": drifted.outline,
+    "diff": fleet_diff.outline,
+    "format": formatted.outline,
+    "validation": small.validation,
+    "error": small.error,
+}
+"""By the kind of report, those of which something may be left out."""
+_SHORT: Final[dict[str, Callable[..., Outline]]] = {
+    "init": started.outline,
+    "id": small.derived_id,
+    "whoami": small.whoami,
+}
+
+
 def outline(report: Report, *, verbose: bool = False) -> Outline:
     """The report in words; `verbose` leaves nothing out."""
-    match report["kind"]:
-        case "plan":
-            return plan.outline(report, verbose=verbose)
-        case "apply":
-            return applied.outline(report, verbose=verbose)
-        case "drift":
-            return drifted.outline(report, verbose=verbose)
-        case "validation":
-            return small.validation(report, verbose=verbose)
-        case "id":
-            return small.derived_id(report)
-        case "whoami":
-            return small.whoami(report)
-        case "error":
-            return small.error(report, verbose=verbose)
-    assert_never(report)
+    kind = report["kind"]
+    return _SHORT[kind](report) if kind in _SHORT else _LONG[kind](report, verbose=verbose)

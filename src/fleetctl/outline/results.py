@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fleetctl.report.forms import (
         ApplyReport,
         Drifted,
+        FormattedFile,
         Operation,
         Outcome,
         PlanReport,
@@ -63,7 +64,9 @@ def results(report: Report) -> Iterator[Result]:
             yield from map(_drifted, report["drift"])
         case "validation" | "error":
             yield from _problems(report["problems"])
-        case "id" | "whoami":
+        case "format":
+            yield from map(_file, report["files"])
+        case "id" | "whoami" | "diff" | "init":
             return
         case _:
             assert_never(report)
@@ -92,6 +95,20 @@ def _problems(problems: Iterable[Problem]) -> Iterator[Result]:
             hint=escape(problem["hint"]),
             source=source,
         )
+
+
+def _file(file: FormattedFile) -> Result:
+    name = escape(file["file"])
+    said = {"unformatted": "it would be formatted", "left": escape(file["why"])}
+    return Result(
+        group="format",
+        name=name,
+        rule=f"format.{file['status']}",
+        status="failed" if file["status"] in said else "passed",
+        text=said.get(file["status"], file["status"]),
+        hint="run fleetctl fmt" if file["status"] == "unformatted" else "",
+        source={"file": file["file"], "line": 1, "column": 1},
+    )
 
 
 def _operation(operation: Operation) -> Result:

@@ -10,7 +10,10 @@ from fleetctl.report.forms import (
     ApprovedBy,
     DriftReport,
     ErrorReport,
+    FleetDiffReport,
+    FormatReport,
     IdReport,
+    InitReport,
     PlanReport,
     Report,
     ValidationReport,
@@ -18,10 +21,14 @@ from fleetctl.report.forms import (
 )
 from fleetctl.report.of_apply import of_apply, of_outcome
 from fleetctl.report.of_drift import of_drift
+from fleetctl.report.of_fleet_diff import of_fleet_diff
+from fleetctl.report.of_format import of_format
+from fleetctl.report.of_init import of_init
 from fleetctl.report.of_others import of_id, of_problems, of_validate, of_whoami
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
 from fleetctl.report.plan_file import file_bytes, read_plan, saved_plan
+from fleetctl.report.saved import read_report
 from fleetctl.spelling import canonical_text
 
 __all__ = [
@@ -29,8 +36,11 @@ __all__ = [
     "ApprovedBy",
     "DriftReport",
     "ErrorReport",
+    "FleetDiffReport",
+    "FormatReport",
     "Header",
     "IdReport",
+    "InitReport",
     "PlanReport",
     "Report",
     "ValidationReport",
@@ -39,12 +49,16 @@ __all__ = [
     "file_bytes",
     "of_apply",
     "of_drift",
+    "of_fleet_diff",
+    "of_format",
     "of_id",
+    "of_init",
     "of_outcome",
     "of_plan",
     "of_problems",
     "of_validate",
     "of_whoami",
     "read_plan",
+    "read_report",
     "saved_plan",
 ]

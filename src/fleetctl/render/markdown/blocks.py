@@ -10,7 +10,7 @@ from fleetctl.render.markdown.fit import Block, Unit
 from fleetctl.render.markdown.inline import cell, code, cut, fence, own
 
 if TYPE_CHECKING:
-    from fleetctl.outline.shape import Fact, Finding, Item, Section, Table
+    from fleetctl.outline.shape import Fact, Finding, Item, Section, Table, Words
 
 ALARM, WRONG, TABLE, REST, FACTS = range(5)
 """What is kept first, and stands first."""
@@ -21,47 +21,44 @@ def of_section(section: Section) -> Iterator[Block]:
     """What is alarming by itself and open, the rest folded."""
     alarming = [item for item in section.items if item.alarm]
     others = [item for item in section.items if not item.alarm]
-    if alarming:
-        yield _fenced(section.alarm_title or section.title, alarming, ALARM)
+    more = section.more
     if section.table is not None:
-        yield _table(section.title, section.table)
-    wrong = [finding for finding in section.findings if finding.severity == "error"]
-    if wrong:
-        yield _findings(section.title or "Errors", wrong, WRONG)
-    others_found = [finding for finding in section.findings if finding.severity != "error"]
-    more = [Unit(f"- {code(words.text)}\n") for words in section.more]
-    if others_found or (more and section.findings):
-        block = _findings(section.title or "Also", others_found, REST, more)
-        yield block if not wrong else folded(block)
+        yield _table(section.title, section.table, more)
+    if alarming:
+        yield _fenced(section.alarm_title or section.title, alarming, () if others else more)
     if others:
-        yield folded(_fenced(section.title, others, REST))
+        yield _fenced(section.title, others, more, is_folded=True)
+    wrong = [finding for finding in section.findings if finding.severity == "error"]
+    mild = [finding for finding in section.findings if finding.severity != "error"]
+    if wrong:
+        yield _findings(section.title, wrong, () if mild else more)
+    if mild:
+        yield _findings(section.title, mild, more, is_folded=bool(wrong))
 
 
 def facts(found: Iterable[Fact]) -> Block:
     """What the report is of."""
     rows = [Unit(f"| {fact.name} | {cell(fact.text)} |\n") for fact in found]
-    return folded(Block(start="\n### About\n\n| | |\n| --- | --- |\n", end="", units=rows, rank=FACTS))
+    return Block(title="About", start="| | |\n| --- | --- |\n", units=rows, rank=FACTS, is_folded=True)
 
 
-def folded(block: Block) -> Block:
-    """A block that opens when it is asked for."""
-    title, _, start = block.start.lstrip("\n#").partition("\n")
-    block.start = f"\n<details><summary>{title.strip()}</summary>\n{start}"
-    block.end = f"{block.end}\n</details>\n"
-    return block
+def _title(title: str, number: int) -> str:
+    return f"{own(title or 'All')} ({number:,})" if number > 1 else own(title)
 
 
-def _fenced(title: str, items: Sequence[Item], rank: int) -> Block:
+def _fenced(title: str, items: Sequence[Item], more: Sequence[Words], *, is_folded: bool = False) -> Block:
     column = width([item.subject for item in items])
     units = [unit for item in items for unit in _units(item, column)]
+    units += [Unit(f"  {words.text}\n") for words in more]
     ticks = fence([unit.text for unit in units])
-    count = f" ({len(items):,})" if len(items) > 1 else ""
     return Block(
-        start=f"\n### {own(title)}{count}\n\n{ticks}diff\n",
+        title=_title(title, len(items)) or "More",
+        start=f"{ticks}diff\n",
         end=f"{ticks}\n",
         units=units,
-        rank=rank,
-        must=rank == ALARM,
+        rank=REST if is_folded else ALARM,
+        must=not is_folded,
+        is_folded=is_folded,
     )
 
 
@@ -96,10 +93,11 @@ def _problem(finding: Finding) -> Iterator[str]:
         yield f"Hint: {finding.hint}"
 
 
-def _findings(title: str, findings: Sequence[Finding], rank: int, more: Sequence[Unit] = ()) -> Block:
+def _findings(title: str, findings: Sequence[Finding], more: Sequence[Words], *, is_folded: bool = False) -> Block:
     units = [Unit("".join(_finding(finding)), next(_finding(finding))) for finding in findings]
-    count = f" ({len(findings):,})" if len(findings) > 1 else ""
-    return Block(start=f"\n### {own(title)}{count}\n\n", end="", units=[*units, *more], rank=rank)
+    units += [Unit(f"- {code(words.text)}\n") for words in more]
+    rank = WRONG if findings[0].severity == "error" else REST
+    return Block(title=_title(title, len(findings)), units=units, rank=rank, is_folded=is_folded)
 
 
 def _finding(finding: Finding) -> Iterator[str]:
@@ -110,7 +108,7 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield f"  <br>Hint: {code(finding.hint)}\n"
 
 
-def _table(title: str, table: Table) -> Block:
+def _table(title: str, table: Table, more: Sequence[Words]) -> Block:
     marked = any(table.marks)
     titles = [own(column.title) for column in table.columns] + [" "] * marked
     rules = ["---:" if column.is_number else "---" for column in table.columns] + ["---"] * marked
@@ -119,5 +117,6 @@ def _table(title: str, table: Table) -> Block:
         cells = [text if column.is_number else cell(text) for text, column in zip(row, table.columns, strict=True)]
         cells += [f"**{mark}**" if mark else " "] * marked
         units.append(Unit(f"| {' | '.join(cells)} |\n"))
-    start = f"\n### {own(title)}\n\n| {' | '.join(titles)} |\n| {' | '.join(rules)} |\n"
-    return Block(start=start, end="", units=units, rank=TABLE)
+    start = f"| {' | '.join(titles)} |\n| {' | '.join(rules)} |\n"
+    end = "".join(f"\n{own(words.text)}\n" for words in more)
+    return Block(title=own(title), start=start, end=end, units=units, rank=TABLE)

@@ -16,50 +16,54 @@ class Unit:
     text: str
     short: str = ""
 
-    @property
-    def lines(self) -> int:
-        return self.text.count("\n")
-
 
 @dataclass(slots=True, kw_only=True)
 class Block:
-    """Units between a beginning and an end that belong to each other: a fence, a table. The lower its `rank`, the
-    sooner it is kept; of one that `must` be kept the short forms are, where there is no room for all of it."""
+    """Units under a title, between a beginning and an end that belong to each other: a fence, a table. A folded one
+    opens when it is asked for. The lower its `rank`, the sooner it is kept; of one that `must` be kept the short forms
+    are, where there is no room for all of it."""
 
-    start: str
-    end: str
+    title: str
+    start: str = ""
+    end: str = ""
     units: Sequence[Unit]
     rank: int
     must: bool = False
+    is_folded: bool = False
     kept: list[str] = field(default_factory=list)
     left: int = 0
     """Lines that were left out."""
     missing: int = 0
     """Units of which nothing was kept."""
 
+    @property
+    def _frame(self) -> tuple[str, str]:
+        if self.is_folded:
+            return f"\n<details><summary>{self.title}</summary>\n\n{self.start}", f"{self.end}\n</details>\n"
+        return f"\n### {self.title}\n\n{self.start}" if self.title else f"\n{self.start}", self.end
+
     def fill(self, room: int) -> int:
         """Keep as many units as fit into `room` bytes; the bytes that are used."""
-        frame = size(self.start) + size(self.end)
-        texts = [unit.text for unit in self.units]
+        texts, frame = [unit.text for unit in self.units], sum(map(size, self._frame)) + _NOTE
         if self.must and frame + sum(map(size, texts)) > room:
             texts = [unit.short or unit.text for unit in self.units]
-        used, count = frame, 0
-        for index, text in enumerate(texts):
-            note = _NOTE if index + 1 < len(texts) else 0
-            if used + size(text) + note > room:
+        used = frame
+        for text in texts:
+            if (grown := used + size(text)) > room:
                 break
-            used, count = used + size(text), count + 1
-        self.kept = texts[:count]
-        self.left = sum(unit.lines for unit in self.units) - sum(text.count("\n") for text in self.kept)
-        self.missing = len(texts) - count
-        return used + (_NOTE if self.left and count else 0) if count else 0
+            used = grown
+            self.kept.append(text)
+        self.missing = len(texts) - len(self.kept)
+        self.left = sum(unit.text.count("\n") for unit in self.units) - sum(text.count("\n") for text in self.kept)
+        return used if self.kept else 0
 
     def shown(self) -> str:
         """The block as it stands; nothing where nothing of it was kept."""
         if not self.kept:
             return ""
+        start, end = self._frame
         note = f"\n{self.left:,} more lines of these are left out.\n" if self.left else ""
-        return self.start + "".join(self.kept) + self.end + note
+        return f"{start}{''.join(self.kept)}{end}{note}"
 
 
 def fit(head: str, blocks: Sequence[Block], room: int) -> Iterator[str]:

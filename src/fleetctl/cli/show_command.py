@@ -1,0 +1,25 @@
+"""`fleetctl show`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from fleetctl.cli import options, streams
+from fleetctl.cli.options import Common
+
+
+@click.command(
+    "show",
+    help="Show a saved plan, report, drift or validation in any format, also one that is stale. FILE of - is stdin.",
+    epilog=options.examples("fleetctl show plan.json", "fleetctl show plan.json --format markdown"),
+)
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@options.common(options.metrics)
+def command(common: Common, file: Path) -> int:
+    from fleetctl import flow
+
+    finished = flow.show(file, lambda: sys.stdin.buffer.read())
+    return streams.finish(finished, common.format, verbose=common.verbose)

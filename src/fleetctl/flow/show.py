@@ -1,0 +1,24 @@
+"""A saved report, shown again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fleetctl import report
+from fleetctl.errors import EXIT_ERROR, EXIT_OK, Stop
+from fleetctl.flow.finished import Finished
+
+_STDIN = Path("-")
+
+
+def show(file: Path, stdin: Callable[[], bytes]) -> Finished:
+    """The report in `file`, of `-` in what `stdin` gives; nothing is asked of a server, so that it may be stale. Raises
+    ComputeError where it is none, or was altered."""
+    # 1. Read it.
+    try:
+        data = stdin() if file == _STDIN else file.read_bytes()
+    except OSError as error:
+        raise Stop(EXIT_ERROR, f"{file} cannot be read: {error.strerror}") from error
+    # 2. See that it is whole; 3. say it.
+    return Finished(report.read_report(data), EXIT_OK)

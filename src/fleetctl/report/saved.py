@@ -1,0 +1,46 @@
+"""Reports back from the files that hold them."""
+
+from __future__ import annotations
+
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, did_you_mean
+from fleetctl.plan.digest import FORMAT_VERSION
+from fleetctl.report import forms
+from fleetctl.report.plan_file import read_plan
+
+_HINT = "keep the file as the run wrote it: `plan --out`, `apply --report`, or what `--format json` printed"
+
+
+def read_report(data: bytes) -> forms.Report:
+    """The report of a file. A plan is the one that was written, to the byte; any other has all that its schema names,
+    and nothing else. Raises ComputeError."""
+    try:
+        document = msgspec.json.decode(data, type=dict[str, Any])
+        kind = document.get("kind")
+        if kind == "plan":
+            return read_plan(data)
+        form = _form(kind)
+        if (version := document.get("formatVersion")) != FORMAT_VERSION:
+            raise _refused(f"it is of formatVersion {version!r}, and this build reads {FORMAT_VERSION} alone")
+        report: forms.Report = msgspec.convert(document, form)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise _refused(f"it is no whole report: {error}") from error
+    if report != document:
+        raise _refused(f"it holds what no report of kind {kind} does")
+    return report
+
+
+def _form(kind: object) -> Any:
+    """The form of the reports of a kind."""
+    there = {get_args(get_type_hints(form)["kind"])[0]: form for form in get_args(forms.Report)}
+    if not isinstance(kind, str) or kind not in there:
+        near = did_you_mean(kind, there) if isinstance(kind, str) else ""
+        raise _refused(f"it is of kind {kind!r}, and there are {', '.join(sorted(there))}", near)
+    return there[kind]
+
+
+def _refused(message: str, hint: str = "") -> ComputeError:
+    return ComputeError(Problem(INVALID_INPUT, "report.file", message, hint=hint or _HINT))
