@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 STEPS = 9_999
 """So many steps the engine takes for one result."""
 
-_MISTAKE = re.compile(r"^ERROR: <input>:(\d+):(\d+): (.*)$", re.MULTILINE)
+_MISTAKE = re.compile(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)")
 
 
 @dataclass(frozen=True, slots=True)

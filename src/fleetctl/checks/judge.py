@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from better_compute.domain.problems import BLOCKED, INVALID_INPUT, Problem
-from fleetctl.checks import words
+from fleetctl.checks import fields, words
 from fleetctl.checks.engine import Expression, Failure, Mistake, Seen, compiled
 from fleetctl.checks.objects import Object, Objects
 from fleetctl.checks.within import within
@@ -55,6 +55,8 @@ def _ready(check: Check) -> Expression | Problem:
     if isinstance(expression, Mistake):
         said = words.of_mistake(expression, check)
         return _wrong(check, said, expression.line)
+    for name, line, column in fields.unknown(check):
+        return _wrong(check, replace(words.no_field(name, check), column=column), line)
     return expression if expression.kind in ("BOOL", "DYN") else _wrong(check, words.of_kind(expression.kind))
 
 
@@ -123,8 +125,10 @@ def _placed(problem: Problem, check: Check, own: bool) -> Problem:
         source = None if problem.code == INVALID_INPUT else problem.source
         return replace(problem, hint="; ".join(hints), source=source)
     at = check.place.source("expr")
-    hint = problem.hint or f"the check {check.name} stands at {at.file}:{at.line}"
-    return replace(problem, hint=hint if problem.source else problem.hint, source=problem.source or at)
+    if problem.source is None:
+        return replace(problem, source=at)
+    hint = problem.hint if problem.code == INVALID_INPUT else f"the check {check.name} stands at {at.file}:{at.line}"
+    return replace(problem, hint=hint)
 
 
 def _rule(check: Check) -> str:

@@ -28,6 +28,7 @@ _OPERATORS = {"=": "==", "and": "&&", "or": "||", "&": "&&", "|": "||", "not": "
 _UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
 _TOKEN = re.compile(r"'([^']*)'")
 _EXPECTED = re.compile(r" expecting \{.*")
+_END = re.compile(r"(?:(missing .*) at|mismatched input) '<EOF>'.*")
 _NO_KEY = re.compile(r'NOT_FOUND: Key not found in map : "(.*)"')
 _TYPES = re.compile(r"UNKNOWN: No matching overloads found : (\S+?)(\([\w, <>.]*\))?")
 _KNOWN_FAILURES = {
@@ -56,12 +57,11 @@ def of_mistake(mistake: Mistake, check: Check) -> Said:
         return _undeclared(found[1], line, mistake.column, check)
     if "recursion limit" in mistake.message:
         return Said("it is nested too deeply", "split it into several checks")
+    if mistake.message.endswith("cannot be the operand of a select operation"):
+        return Said("it asks for a field of something that has none", "of a list: pools.all(p, …)", mistake.column)
     if not mistake.message.startswith("Syntax error"):
         return Said(mistake.message, column=mistake.column)
-    message = _EXPECTED.sub("", mistake.message.removeprefix("Syntax error: "))
-    words = [token.strip() for token in _TOKEN.findall(message)] + line[: mistake.column - 1].split()[-1:]
-    meant = next((_OPERATORS[word] for word in words if word in _OPERATORS), "")
-    return Said(f"it is no CEL from here on: {message}", f"write {meant}" if meant else "", mistake.column)
+    return _unreadable(mistake.message.removeprefix("Syntax error: "), line, mistake.column)
 
 
 def of_kind(kind: str) -> Said:
@@ -75,13 +75,22 @@ def of_failure(failure: Failure, check: Check) -> Said:
         hint = "with `each` it sees one object at a time" if "steps" in known and check.each is None else ""
         return Said(known, hint)
     if found := _NO_KEY.fullmatch(failure.message):
-        return _no_field(found[1], check)
+        return no_field(found[1], check)
     if found := _TYPES.fullmatch(failure.message):
         types = f": {found[1].strip('_')}{found[2]}" if found[2] else ""
         return Said(f"an operator or function does not take what it is given{types}")
     if failure.message.startswith("UNKNOWN: Index error"):
         return Said("it asks for an item that a list has not", "ask for its size() first")
     return Said("a function cannot work with what it is given")
+
+
+def _unreadable(message: str, line: str, column: int) -> Said:
+    message, what = _EXPECTED.sub("", message), "it is no CEL from here on"
+    if found := _END.fullmatch(message):
+        message, what = found[1] or "something is missing", "it ends too early"
+    words = [token.strip() for token in _TOKEN.findall(message)] + line[: column - 1].split()[-1:]
+    meant = next((_OPERATORS[word] for word in words if word in _OPERATORS), "")
+    return Said(f"{what}: {message}", f"write {meant}" if meant else "", column)
 
 
 def _undeclared(name: str, line: str, column: int, check: Check) -> Said:
@@ -107,14 +116,13 @@ def _nearest_variable(name: str, known: Collection[str], check: Check) -> str:
     return near or f"it sees {', '.join(known)}"
 
 
-def _no_field(name: str, check: Check) -> Said:
-    """A name is repeated where the expression writes it: what it computes may be a secret."""
-    if not re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", check.expr):
+def no_field(name: str, check: Check) -> Said:
+    """Of a field that is not there, or that nothing has. Its name is repeated where the expression writes it: what it
+    computes may be a secret."""
+    if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", check.expr):
         return Said("it asks for a field that is not there", "ask whether it is there first: `name in map`")
     kinds = [check.each] if check.each else list(LISTS.values())
     fields = {field for kind in kinds for field in VARIABLES[kind]}
-    fields |= {*RESOURCES, *(part for path in FIELDS for part in path.split("."))}
-    message = f"there is no field {name} in what it looks at"
-    if name in fields:
-        return Said(message, f"where it may be missing, ask first: has(….{name})")
-    return Said(message, did_you_mean(name, fields) or f"where it may be missing, ask first: has(….{name})")
+    inner = {*RESOURCES, *(part for path in FIELDS for part in path.split("."))}
+    near = "" if name in fields | inner else did_you_mean(name, fields) or did_you_mean(name, inner)
+    return Said(f"there is no field {name} in what it looks at", near or f"where it may be missing: has(….{name})")
