@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from better_compute.domain.problems import Source
-from better_compute.domain.state import Pool
+from better_compute.domain.problems import Source, errors
+from fleetctl.comparison import Comparison
 from fleetctl.desired import Desired, PoolEntry
-from fleetctl.diff import Change, Diff, OfferDiff, PoolDiff
+from fleetctl.desired.limits import Expected
+from fleetctl.diff import Cause, Change, Diff, OfferDiff, PoolDiff, Removed
+from fleetctl.files import FilesError
 from fleetctl.history import History, Reader
+from fleetctl.words import time
 
 Kind = Literal["changed", "pending", "removed"]
 
@@ -21,6 +24,7 @@ class Drifted:
 
     `changed`: its last event has another actor, or none of this fleet's changes in `via`; `pending`: the files are
     ahead; `removed`: live, of this fleet, not in the files. `since` is that event's time in epoch milliseconds.
+    `expected`: why the files say that it may differ.
     """
 
     kind: Kind
@@ -30,29 +34,66 @@ class Drifted:
     what: str
     changes: tuple[Change, ...]
     source: Source | None
+    cause: Cause | None = None
     since: int | None = None
     actor_id: str | None = None
     event_type: str | None = None
     via: Mapping[str, Any] | None = None
+    expected: str | None = None
 
 
-def find(desired: Desired, diff: Diff, read_history: Reader) -> tuple[Drifted, ...]:
-    """Everything that drifted, in order of pools and tenants, each with the last event of its object."""
-    found = [drifted for pool in diff.pools for drifted in _of_pool(pool, desired)]
-    found += [_removed(pool, desired) for pool in diff.removed]
-    last = read_history({drifted.pool_id for drifted in found}, 0)
-    return tuple(_attributed(drifted, last, desired) for drifted in found)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """All that drifted, in order of pools and tenants. `outside` counts entries and removed pools that differ, are not
+    expected to, and were not selected; `remarks` are what people should know besides."""
+
+    comparison: Comparison
+    found: tuple[Drifted, ...]
+    outside: int
+    remarks: tuple[str, ...]
+
+    @property
+    def is_in_sync(self) -> bool:
+        """Whether nothing differs, in the whole fleet, but what is expected to."""
+        return not self.outside and all(one.expected is not None for one in self.found)
+
+
+def find(comparison: Comparison, read_history: Reader, now: int) -> Drift:
+    """Everything that drifted, each with the last event of its object. `now` is the server's clock in epoch
+    milliseconds: it tells which expectations hold. Raises FilesError where files contradict themselves."""
+    if wrong := errors(comparison.settled.problems):
+        raise FilesError(wrong)
+    desired = comparison.desired
+    holding = _holding(desired.expected, now)
+    found = [_judged(one, holding) for one in _all(comparison.diff, desired)]
+    rest = {one.pool_id for one in _all(comparison.outside, desired) if _judged(one, holding).expected is None}
+    last = read_history({one.pool_id for one in found}, 0)
+    names = {name for one in found for name in (one.key, one.pool_id)}
+    over = [e for e in desired.expected if e.until is not None and e.until <= now and e.key in names]
+    return Drift(
+        comparison=comparison,
+        found=tuple(_attributed(one, last, desired) for one in found),
+        outside=len(rest),
+        remarks=tuple(_expired(each) for each in over),
+    )
+
+
+def _all(diff: Diff, desired: Desired) -> list[Drifted]:
+    """Archives of removed pools are told as removed pools, whether they are pruned or not."""
+    pools = (pool for pool in diff.pools if pool.archives != "removed")
+    found = [drifted for pool in pools for drifted in _of_pool(pool, desired)]
+    return found + [_removed(removed, desired) for removed in diff.removed]
 
 
 def _of_pool(diff: PoolDiff, desired: Desired) -> list[Drifted]:
     """The pool itself, and each of its offers."""
     entry, found = diff.entry, []
     if what := _what(diff):
-        found.append(_drifted(entry, what, diff.changes))
+        found.append(_drifted(entry, what, diff.changes, cause=diff.cause))
     if diff.owner_quota:
         found.append(_drifted(entry, "the owner's quota differs", diff.owner_quota, desired.tenant_id))
     if diff.live is not None:
-        found += [_drifted(entry, _offer_words(o), o.changes, o.tenant_id) for o in diff.offers]
+        found += [_drifted(entry, _offer_words(o), o.changes, o.tenant_id, o.cause) for o in diff.offers]
     return found
 
 
@@ -61,6 +102,8 @@ def _what(diff: PoolDiff) -> str:
         return diff.problems[0].message
     if diff.live is None:
         return "the pool is not there"
+    if diff.archives == "replaced":
+        return "the pool is replaced, nothing runs in it, and it is not archived yet"
     if diff.archives:
         return "the pool is not archived yet"
     return "the pool differs" if diff.changes else ""
@@ -72,7 +115,13 @@ def _offer_words(offer: OfferDiff) -> str:
     return "the offer differs" if offer.after else "the offer stands in no file"
 
 
-def _drifted(entry: PoolEntry, what: str, changes: tuple[Change, ...], to_tenant_id: str | None = None) -> Drifted:
+def _drifted(
+    entry: PoolEntry,
+    what: str,
+    changes: tuple[Change, ...],
+    to_tenant_id: str | None = None,
+    cause: Cause | None = None,
+) -> Drifted:
     place = entry.offer_places.get(to_tenant_id, entry.place) if to_tenant_id else entry.place
     return Drifted(
         kind="pending",
@@ -82,27 +131,87 @@ def _drifted(entry: PoolEntry, what: str, changes: tuple[Change, ...], to_tenant
         what=what,
         changes=changes,
         source=place.source(),
+        cause=cause,
     )
 
 
-def _removed(pool: Pool, desired: Desired) -> Drifted:
-    what = f"this fleet made it, and no entry of {desired.fleet} names it"
+def _removed(removed: Removed, desired: Desired) -> Drifted:
+    pool, entry = removed.pool, removed.entry
+    whose = f"the base names it, at {entry.place.source()}" if entry else "this fleet made it"
     return Drifted(
         kind="removed",
         pool_id=pool.id,
         key=pool.idempotency_key,
         to_tenant_id=None,
-        what=what,
+        what=f"{whose}, and no entry of {desired.fleet} names it",
         changes=(),
         source=None,
     )
 
 
 def _attributed(drifted: Drifted, last: History, desired: Desired) -> Drifted:
-    """With its last event: who moved the live side last tells drift from files that are merely ahead."""
+    """With its last event: who moved the live side last tells drift from files that are merely ahead. Where there is no
+    event, the base may tell."""
     event = last.of((drifted.pool_id, drifted.to_tenant_id))
     if event is None:
-        return drifted
-    ours = event.actor_id == desired.caller and event.via.get("fleet") == desired.fleet
+        moved = drifted.kind == "pending" and _is_drift(drifted)
+        return replace(drifted, kind="changed") if moved else drifted
+    callers = (desired.caller, *desired.previous_callers)
+    ours = event.actor_id in callers and event.via.get("fleet") == desired.fleet
     kind: Kind = drifted.kind if ours or drifted.kind == "removed" else "changed"
     return replace(drifted, kind=kind, since=event.time, actor_id=event.actor_id, event_type=event.type, via=event.via)
+
+
+def _is_drift(drifted: Drifted) -> bool:
+    """Whether all of it moved live, since the base: a pool that was never there did not."""
+    causes = [change.cause for change in drifted.changes]
+    return bool(causes) and all(cause == "drift" for cause in causes)
+
+
+# What the files expect.
+
+Holding = Mapping[str, tuple[Expected, ...]]
+"""Expectations that hold now, by key."""
+
+
+def _holding(expected: Iterable[Expected], now: int) -> Holding:
+    found: dict[str, tuple[Expected, ...]] = {}
+    for each in expected:
+        if each.until is None or now < each.until:
+            found[each.key] = (*found.get(each.key, ()), each)
+    return found
+
+
+def _judged(drifted: Drifted, holding: Holding) -> Drifted:
+    """With why it may differ, where that is said of all of it."""
+    names = (drifted.key, drifted.pool_id)
+    known = [each for name in names if name in holding for each in holding[name]]
+    if not known:
+        return drifted
+    paths = [_path(drifted, change.path) for change in drifted.changes] or [_path(drifted, "")]
+    why = [next((each.reason for each in known if _covers(each.path, path)), None) for path in paths]
+    reasons = [reason for reason in why if reason is not None]
+    if len(reasons) < len(why):
+        return drifted
+    return replace(drifted, expected="; ".join(dict.fromkeys(reasons)))
+
+
+def _path(drifted: Drifted, path: str) -> str:
+    """Where something differs, seen from the entry: `policy.maxPending`, `ownerQuota.gpu`, `offers[acme].quota.gpu`."""
+    if drifted.to_tenant_id is None or path.startswith("ownerQuota"):
+        return path
+    offer = f"offers[{drifted.to_tenant_id}]"
+    return f"{offer}.{path}" if path else offer
+
+
+def _covers(expected: str | None, path: str) -> bool:
+    """Whether a path is the expected one, or below it."""
+    if expected is None or path == expected:
+        return True
+    return path.startswith((f"{expected}.", f"{expected}["))
+
+
+def _expired(expected: Expected) -> str:
+    about = f"{expected.key}, {expected.path}" if expected.path else expected.key
+    until = time(expected.until or 0)
+    return f"{expected.place.source()}: {about} was expected to differ until {until}, and counts again"

@@ -133,7 +133,7 @@ def test_what_is_compared_but_never_sent_breaks_the_law(monkeypatch: pytest.Monk
 
 def test_values_compared_as_they_are_written_break_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: equal values in other words are written again and again."""
-    monkeypatch.setattr("fleetctl.diff.policy_changes", _always)
+    monkeypatch.setattr("fleetctl.diff.pools.policy_changes", _always)
     with pytest.raises(AssertionError):
         law((FLEET, [], FLEET), Random(0))
 

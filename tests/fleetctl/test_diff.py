@@ -13,6 +13,7 @@ from better_compute.domain.commands import ArchivePool, OfferPool, SetQuota
 from better_compute.domain.policy.canonical import canonical_bytes
 from better_compute.domain.state import Terms
 from fleetctl.diff import ABSENT, Change, Diff, compare, offer_changes, policy_changes
+from fleetctl.identity import settle
 from tests.better_compute.domain.policy.strategies import law, policies
 from tests.model import ControlPlane, desired, entry, fleet
 
@@ -118,7 +119,8 @@ def plane(*pools: dict[str, Any], **root: Any) -> ControlPlane:
 
 
 def diff(plane: ControlPlane, *pools: dict[str, Any], **root: Any) -> Diff:
-    return compare(desired(fleet(*pools, **root)), plane.live().pools)
+    live = plane.live().pools
+    return compare(settle(desired(fleet(*pools, **root)), live), live)
 
 
 def only_id(plane: ControlPlane) -> str:
@@ -202,8 +204,8 @@ def test_what_is_nearly_what_is_for_life_is_asked_about_before_anything_is_to_be
     live = plane(entry("a", sharing="exclusive"))
     (slip,) = diff(live, entry("a", sharing="exclusiv")).pools[0].problems
     (other,) = diff(live, entry("a", sharing="mps")).pools[0].problems
-    assert slip.hint.startswith('did you mean "exclusive"? If not, write a new entry')
-    assert other.hint == "keep it, or write a new entry under a new key and archive this one"
+    assert slip.hint.startswith('did you mean "exclusive"? If not, write the entry under a new key')
+    assert other.hint == "keep it, or write the entry under a new key, with `replaces: a`"
 
 
 def test_an_archived_pool_is_not_revived() -> None:
@@ -217,7 +219,7 @@ def test_an_archived_pool_is_not_revived() -> None:
 def test_a_tombstone_archives_a_live_pool_and_is_noted_where_there_was_none() -> None:
     tombstones = [{"idempotencyKey": key, "archived": True} for key in ("a", "never")]
     found = diff(plane(entry("a", offers=[])), *tombstones)
-    assert [(pool.entry.key, pool.archives) for pool in found.pools] == [("a", True)]
+    assert [(pool.entry.key, pool.archives) for pool in found.pools] == [("a", "tombstone")]
     assert [gone.key for gone in found.gone] == ["never"]
 
 
@@ -239,7 +241,7 @@ def test_a_pool_without_an_entry_is_removed_or_somebody_elses(
 ) -> None:
     live = plane(*(entry(key, offers=[]) for key in ("fra1-a", "fra1-b", "ams1-c")))
     found = diff(live, entry("fra1-a", offers=[]), **root)
-    assert [pool.idempotency_key for pool in found.removed] == removed
+    assert [one.pool.idempotency_key for one in found.removed] == removed
     assert found.foreign == foreign
 
 

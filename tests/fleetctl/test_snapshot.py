@@ -12,9 +12,9 @@ from jsonschema import Draft202012Validator
 
 from better_compute.domain.problems import ComputeError
 from fleetctl import history, preflight, snapshot
+from fleetctl.comparison import compared
 from fleetctl.desired import Desired
 from fleetctl.desired.load import load
-from fleetctl.diff import compare
 from fleetctl.drift import find
 from fleetctl.errors import Stop
 from fleetctl.live import Live
@@ -136,8 +136,8 @@ class TestPlan:
 
     def test_drift_tells_since_when_and_by_whom(self, home: Home) -> None:
         saved = snapshot.read(taken(home))
-        desired = load(home.directory)
-        found = find(desired, compare(desired, saved.live.pools), saved.history.among)
+        differences = compared(load(home.directory), saved.live)
+        found = find(differences, saved.history.among, saved.live.instance.now).found
         live = home.run("drift", "--format", "json").report["drift"]
         told = [(d.kind, d.key, d.to_tenant_id, d.since, d.actor_id) for d in found]
         assert told == [(d["kind"], d["key"], d["toTenantId"], d["since"], d["actorId"]) for d in live]

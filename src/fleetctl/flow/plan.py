@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fleetctl import drift as drifting
 from fleetctl import history, machine, outputs, report
-from fleetctl.diff import compare
+from fleetctl.comparison import compared
 from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_OK
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
@@ -37,7 +37,7 @@ def drift(request: Request) -> Finished:
     # 1. Read the files; 2. choose the target; 3. read the live state.
     with opened(request, read(request)) as session:
         # 4. Compare; 5. ask the events who did it.
-        diff = compare(session.desired, session.live.pools)
-        found = drifting.find(session.desired, diff, partial(history.read, session.client))
-        document = report.of_drift(found, session.header(), session.desired)
-    return Finished(document, EXIT_CHANGES if found else EXIT_OK)
+        differences = compared(session.desired, session.live)
+        found = drifting.find(differences, partial(history.read, session.client), session.live.instance.now)
+        document = report.of_drift(found, session.header())
+    return Finished(document, EXIT_OK if found.is_in_sync else EXIT_CHANGES, "\n".join(found.remarks))

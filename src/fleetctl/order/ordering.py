@@ -50,14 +50,17 @@ class Ordering:
     cycles: tuple[tuple[int, ...], ...]
 
 
-def arrange(commands: Sequence[Command], live: Mapping[str, PoolState]) -> Ordering:
+def arrange(
+    commands: Sequence[Command], live: Mapping[str, PoolState], replaced: Mapping[str, str] | None = None
+) -> Ordering:
     """Order the operations of a plan by dependency, whatever order they come in.
 
     `live` holds the pools they concern as they are, whole; one that is missing is not born. A plan has at most one
-    operation for each action, pool and tenant, and an offer names rows that are to go with 0.
+    operation for each action, pool and tenant, and an offer names rows that are to go with 0. `replaced`: id of a pool
+    that is archived -> id of the one that takes its place, all of whose operations come first.
     """
     order = canonical(commands)
-    waits: Waits = {}
+    waits = _heirs_first([commands[n] for n in order], replaced or {})
     wishes = Wishes()
     bound: set[int] = set()
     lost: list[Wish] = []
@@ -84,6 +87,21 @@ def arrange(commands: Sequence[Command], live: Mapping[str, PoolState]) -> Order
         given_up=tuple(_given_up(wish, order) for wish in sorted(lost, key=lambda w: (w.then, w.first, w))),
         cycles=tuple(tuple(order[n] for n in cycle) for cycle in untangled.cycles),
     )
+
+
+def _heirs_first(commands: Sequence[Command], replaced: Mapping[str, str]) -> Waits:
+    """What takes a pool's place is there, whole, before the pool goes. No other operation waits for such an archive,
+    so that no cycle comes of it."""
+    waits: Waits = {}
+    heirs = set(replaced.values())
+    own: dict[str, list[int]] = {}
+    for number, command in enumerate(commands):
+        if command.pool_id in heirs:
+            own.setdefault(command.pool_id, []).append(number)
+    for number, command in enumerate(commands):
+        if command.pool_id in replaced:
+            waits[number] = dict.fromkeys(own.get(replaced[command.pool_id], ()), HARD)
+    return {then: firsts for then, firsts in waits.items() if firsts}
 
 
 def _given_up(wish: Wish, order: Sequence[int]) -> GivenUp:

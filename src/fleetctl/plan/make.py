@@ -6,25 +6,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from better_compute.domain.atoms import UNLIMITED
-from better_compute.domain.problems import INVALID_STATE, UNCHECKED, Problem
-from fleetctl.desired import Desired, PoolEntry
+from better_compute.domain.problems import INVALID_STATE, Problem
+from fleetctl.base import Base
+from fleetctl.comparison import EVERYTHING, Comparison, compared
+from fleetctl.desired import Desired
 from fleetctl.desired.inputs import canonical_inputs
-from fleetctl.diff import Diff, compare
-from fleetctl.live import ORIGIN, Live
+from fleetctl.live import Live
 from fleetctl.order import GivenUp, Ordering, arrange
 from fleetctl.plan.digest import Scope, content, inputs_digest, operation_digest, plan_digest
+from fleetctl.plan.findings import findings
 from fleetctl.plan.operation import Operation
 from fleetctl.plan.operations import operations
+from fleetctl.selection import Selection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What will be done, in `operations`' order or any that their `depends_on` admits, and what was found on the way.
 
-    A finding of severity `error` blocks the whole plan. Counts are of entries.
+    A finding of severity `error` blocks the whole plan. Counts are of entries, of those that are selected where a part
+    of the fleet is. `comparison` is what the plan was made from; its `desired` has each entry under the id of its pool.
     """
 
     scope: Scope
+    comparison: Comparison
     operations: tuple[Operation, ...]
     findings: tuple[Problem, ...]
     digest: str
@@ -45,34 +50,49 @@ class Plan:
         return replace(self, findings=(*self.findings, *findings))
 
 
-def make(desired: Desired, live: Live) -> Plan:
-    """The plan that brings `live` to `desired`. Raises ValueError when the files name no caller: ids derive from it."""
-    if desired.caller is None:
-        raise ValueError("a plan needs a caller")
-    diff = compare(desired, live.pools)
+def make(
+    desired: Desired,
+    live: Live,
+    *,
+    base: Base | None = None,
+    prune: bool = False,
+    selected: Selection = EVERYTHING,
+    renames: int | None = None,
+) -> Plan:
+    """The plan that brings `live` to `desired`, the files as they are written; for the rest, and what is raised, see
+    `comparison.compared`."""
+    comparison = compared(desired, live, base=base, prune=prune, selected=selected, renames=renames)
+    return _of(comparison, live, desired)
+
+
+def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
+    """Inputs are of the files as they are `written`: which pools they mean is no part of what was reviewed."""
+    diff, settled = comparison.diff, comparison.desired
     scope = Scope(
         derivation=live.instance.derivation,
         instance_id=live.instance.id,
-        fleet=desired.fleet,
-        tenant_id=desired.tenant_id,
-        caller=desired.caller,
+        fleet=settled.fleet,
+        tenant_id=settled.tenant_id,
+        caller=settled.caller or "",
     )
     key = live.instance.digest_key
-    unordered = operations(diff, desired.tenant_id)
-    ordering = arrange([operation.command for operation in unordered], live.pools)
+    unordered = operations(diff, settled.tenant_id)
+    heirs = {pool.entry.pool_id: pool.heir.pool_id for pool in diff.pools if pool.heir}
+    ordering = arrange([operation.command for operation in unordered], live.pools, heirs)
     contents = [content(operation, key) for operation in unordered]
     ordered = _ordered(unordered, ordering, [operation_digest(scope, each) for each in contents])
     return Plan(
         scope=scope,
+        comparison=comparison,
         operations=ordered,
-        findings=(*_findings(diff, live), *_cycles(ordering, unordered)),
+        findings=(*findings(comparison, live), *_cycles(ordering, unordered)),
         digest=plan_digest(scope, contents),
-        inputs=inputs_digest(canonical_inputs(desired), key),
+        inputs=inputs_digest(canonical_inputs(written), key),
         sequence=live.sequence,
-        entries=len(desired.entries),
+        entries=comparison.entries,
         changed_pools=len({operation.pool_id for operation in ordered}),
-        unchanged=len(desired.entries) - len(diff.pools),
-        removed=tuple(pool.idempotency_key or pool.id for pool in diff.removed),
+        unchanged=comparison.entries - sum(pool.entry.pool_id in settled.entries for pool in diff.pools),
+        removed=tuple(one.pool.idempotency_key or one.pool.id for one in diff.removed),
         foreign=diff.foreign,
     )
 
@@ -116,27 +136,6 @@ def _limits(operation: Operation, resource: str) -> list[int]:
     return [side[name].get(resource, 0) for side in sides for name in ("quota", "ownerQuota") if name in side]
 
 
-def _findings(diff: Diff, live: Live) -> list[Problem]:
-    found = [
-        replace(problem, source=pool.entry.place.source(problem.path), path=_named(pool.entry, problem.path))
-        for pool in diff.pools
-        for problem in pool.problems
-    ]
-    for entry in diff.gone:
-        message = f"{_named(entry)} never existed: there is nothing to archive"
-        source = entry.place.source("archived")
-        found.append(Problem(INVALID_STATE, "fleet.tombstone", message, severity="warning", source=source))
-    for removed in diff.removed:
-        name = removed.idempotency_key or removed.id
-        message = f"{name} is live, this fleet made it, and no entry names it: it is left as it is"
-        hint = f"to archive it, write `- {{idempotencyKey: {name}, archived: true}}`"
-        found.append(Problem(INVALID_STATE, "fleet.removed", message, name, hint, severity="warning"))
-    if ORIGIN not in live.instance.capabilities:
-        message = "this server does not say who made a pool, so pools that left the files cannot be told from others"
-        found.append(Problem(UNCHECKED, "fleet.removed", message, severity="unchecked"))
-    return found
-
-
 def _cycles(ordering: Ordering, unordered: list[Operation]) -> list[Problem]:
     return [
         Problem(
@@ -149,9 +148,3 @@ def _cycles(ordering: Ordering, unordered: list[Operation]) -> list[Problem]:
         )
         for cycle in ordering.cycles
     ]
-
-
-def _named(entry: PoolEntry, path: str = "") -> str:
-    """A path that starts with the entry's key, as people look for it."""
-    name = f"pools[{entry.key or entry.pool_id}]"
-    return f"{name}.{path}" if path else name

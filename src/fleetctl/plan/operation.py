@@ -18,7 +18,7 @@ from better_compute.domain.commands import (
 from better_compute.domain.problems import Source
 from better_compute.domain.values import Json
 from fleetctl.desired import Place
-from fleetctl.diff import Change
+from fleetctl.diff import Cause, Change
 
 Action = Literal["create", "update", "offer", "setQuota", "unoffer", "archive"]
 Severity = Literal["safe", "lowers", "withdraws", "irreversible"]
@@ -55,7 +55,7 @@ class Operation:
     """`command` carries the precondition, read at plan time; `place` is where the files ask for it.
 
     `before` and `after` are JSON, unmasked: whoever shows them masks them. `n` counts from 1 in the plan's order,
-    `depends_on` names operations by it.
+    `depends_on` names operations by it. `causes`, where there is a base: what moved since.
     """
 
     command: Command
@@ -68,6 +68,7 @@ class Operation:
     place: Place
     effects: tuple[str, ...] = ()
     severity: Severity = "safe"
+    causes: tuple[Cause, ...] = ()
     n: int = 0
     depends_on: tuple[int, ...] = ()
     digest: str = ""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from better_compute.domain.atoms import DEFAULT_OWNER_QUOTA
 from better_compute.domain.commands import ArchivePool, CreatePool, OfferPool, SetQuota, UnofferPool, UpdatePool
 from better_compute.domain.state import Pool, PoolState, Terms
 from better_compute.domain.values import Json
-from fleetctl.desired import PoolEntry
 from fleetctl.desired.inputs import spec_json, terms_json
-from fleetctl.diff import Diff, OfferDiff, PoolDiff
+from fleetctl.diff import CAUSES, Cause, Change, Diff, OfferDiff, PoolDiff
 from fleetctl.plan import effects
 from fleetctl.plan.operation import Inverse, Operation, Reason, Severity
 
@@ -29,10 +28,10 @@ def _of_pool(diff: PoolDiff, tenant_id: str) -> Iterator[Operation]:
         return
     live, wish = diff.live, diff.entry.pool
     if diff.archives and live is not None and live.pool is not None:
-        yield _archive(diff.entry, live, live.pool)
+        yield _archive(diff, live, live.pool)
         return
     if live is None and wish is not None:
-        yield _create(diff.entry, wish)
+        yield _create(diff, wish)
     if live is not None and live.pool is not None and wish is not None:
         if diff.changes:
             yield _update(diff, live, live.pool, wish)
@@ -42,18 +41,19 @@ def _of_pool(diff: PoolDiff, tenant_id: str) -> Iterator[Operation]:
         yield _offer(diff, offer, tenant_id) if offer.after else _unoffer(diff, offer, tenant_id)
 
 
-def _create(entry: PoolEntry, wish: CreatePool) -> Operation:
+def _create(diff: PoolDiff, wish: CreatePool) -> Operation:
     owner_quota = DEFAULT_OWNER_QUOTA if wish.owner_quota is None else wish.owner_quota
     spec = {name: value for name, value in spec_json(wish).items() if value is not None}
     return Operation(
         command=wish,
-        key=entry.key,
+        key=diff.entry.key,
         before=None,
         after={**spec, "ownerQuota": dict(owner_quota)},
         changes=(),
         reason=Reason("new", "the files have it and the server has not"),
         inverse=Inverse("archive", {"archived": True}, "which spends the key"),
-        place=entry.place,
+        place=diff.entry.place,
+        causes=_causes((), diff.cause),
     )
 
 
@@ -79,6 +79,7 @@ def _update(diff: PoolDiff, live: PoolState, pool: Pool, wish: CreatePool) -> Op
         place=diff.entry.place.at("policy" if policy is not None else "gpuModel"),
         effects=effects.of_update(live, pool, replace(pool, gpu_model=wish.gpu_model, policy=wish.policy)),
         severity="lowers" if model else "safe",
+        causes=_causes(diff.changes),
     )
 
 
@@ -102,6 +103,7 @@ def _set_quota(diff: PoolDiff, live: PoolState, wish: CreatePool) -> Operation:
         place=diff.entry.place.at("ownerQuota"),
         effects=effects.of_limits(live, wish.tenant_id, quota),
         severity=_severity(before, quota),
+        causes=_causes(diff.owner_quota),
     )
 
 
@@ -133,6 +135,7 @@ def _offer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
         place=diff.entry.offer_places.get(offer.tenant_id, diff.entry.place),
         effects=effects.of_limits(diff.live, offer.tenant_id, set_to),
         severity=_severity(before.quota, quota) if before else "safe",
+        causes=_causes(offer.changes, None if before else offer.cause),
     )
 
 
@@ -160,10 +163,12 @@ def _unoffer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
         place=diff.entry.place.at("offers"),
         effects=effects.of_unoffer(diff.live or PoolState(), offer.tenant_id),
         severity="withdraws",
+        causes=_causes((), offer.cause),
     )
 
 
-def _archive(entry: PoolEntry, live: PoolState, pool: Pool) -> Operation:
+def _archive(diff: PoolDiff, live: PoolState, pool: Pool) -> Operation:
+    entry = diff.entry
     return Operation(
         command=ArchivePool(
             tenant_id=pool.owner_id,
@@ -175,12 +180,29 @@ def _archive(entry: PoolEntry, live: PoolState, pool: Pool) -> Operation:
         before={"archived": False},
         after={"archived": True},
         changes=(),
-        reason=Reason("tombstone", "the files mark it archived"),
+        reason=_why(diff),
         inverse=SPENT,
-        place=entry.place.at("archived"),
+        place=entry.place.at("archived") if diff.archives == "tombstone" else entry.place,
         effects=effects.of_archive(live, pool),
         severity="irreversible",
+        causes=_causes((), diff.cause),
     )
+
+
+def _why(diff: PoolDiff) -> Reason:
+    match diff.archives:
+        case "replaced" if diff.heir is not None:
+            name = diff.heir.key or diff.heir.pool_id
+            return Reason("replaced", f"{name} takes its place, and no reservation is in it or waits for it")
+        case "removed":
+            return Reason("removed", f"no entry names it any more; the base does, at {diff.entry.place.source()}")
+    return Reason("tombstone", "the files mark it archived")
+
+
+def _causes(changes: Iterable[Change], whole: Cause | None = None) -> tuple[Cause, ...]:
+    """What moved since the base; the changes tell of an object that is there on both sides, else `whole` does."""
+    found = {change.cause for change in changes} | {whole}
+    return tuple(cause for cause in CAUSES if cause in found)
 
 
 def _exact(wished: Mapping[str, int], live: Mapping[str, int]) -> dict[str, int]:

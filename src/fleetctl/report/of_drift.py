@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from better_compute.domain.policy.secrets import mask, mask_text
-from fleetctl.desired import Desired
-from fleetctl.drift import Drifted
+from fleetctl.drift import Drift, Drifted
 from fleetctl.report import forms, parts
 from fleetctl.report.parts import Header
 
 
-def of_drift(drifted: Sequence[Drifted], header: Header, desired: Desired) -> forms.DriftReport:
-    kinds = Counter(one.kind for one in drifted)
+def of_drift(drift: Drift, header: Header, *, snapshot: bool = False) -> forms.DriftReport:
+    """`snapshot`: the live state was read from a file."""
+    comparison = drift.comparison
+    kinds = Counter(one.kind for one in drift.found if one.expected is None)
     return {
         **parts.headed(header),
         "kind": "drift",
         "commit": header.commit,
-        "base": None,
-        "selection": None,
-        "snapshot": False,
-        "drift": [_drifted(one) for one in drifted],
+        "base": parts.base(comparison),
+        "selection": parts.selection(comparison, drift.outside),
+        "snapshot": snapshot,
+        "drift": [_drifted(one) for one in drift.found],
         "summary": {
             "changed": kinds["changed"],
             "pending": kinds["pending"],
             "removed": kinds["removed"],
-            "expected": 0,
-            "entries": len(desired.entries),
-            "offers": parts.offers(desired),
+            "expected": sum(one.expected is not None for one in drift.found),
+            "entries": comparison.entries,
+            "offers": parts.offers(comparison.desired),
         },
     }
 
@@ -46,5 +46,5 @@ def _drifted(one: Drifted) -> forms.Drifted:
         "actorId": one.actor_id,
         "eventType": one.event_type,
         "via": mask(dict(one.via)) if one.via else None,
-        "expected": None,
+        "expected": None if one.expected is None else mask_text(one.expected),
     }

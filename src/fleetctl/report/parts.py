@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 
 from better_compute.domain import problems
 from better_compute.domain.policy.secrets import SENSITIVE, is_sensitive_name, mask, mask_text
+from fleetctl.comparison import Comparison
 from fleetctl.desired import Desired
 from fleetctl.diff import ABSENT, Change
+from fleetctl.identity import Note
 from fleetctl.plan.digest import FORMAT_VERSION
 from fleetctl.report import forms
 
@@ -52,6 +54,27 @@ def server(url: str, instance_id: str, derivation: str, overridden: bool) -> for
     return {"url": mask_text(url), "instanceId": instance_id, "derivation": derivation, "overridden": overridden}
 
 
+def base(comparison: Comparison) -> forms.Base | None:
+    held = comparison.base
+    return None if held is None else {"ref": mask_text(held.ref), "commit": held.commit}
+
+
+def selection(comparison: Comparison, outside: int) -> forms.Selection | None:
+    """The selectors as they were given, and how many differ outside of them; None where all is selected."""
+    selected = comparison.selection
+    if not selected:
+        return None
+    return {
+        "only": [selector.text for selector in selected.only],
+        "exclude": [selector.text for selector in selected.exclude],
+        "outside": outside,
+    }
+
+
+def note(found: Note) -> forms.Note:
+    return {"sentence": mask_text(found.sentence), "source": source(found.place.source())}
+
+
 def source(place: problems.Source) -> forms.Source:
     return {"file": place.file, "line": place.line, "column": place.column}
 
@@ -87,6 +110,8 @@ def severities(found: Iterable[problems.Problem]) -> Counter[str]:
 def change(found: Change) -> forms.Change:
     """A change without secrets: what may not be shown carries a mark that it differs."""
     shown: forms.Change = {"path": mask_text(found.path)}
+    if found.cause is not None:
+        shown["cause"] = found.cause
     hidden = _is_sensitive(found.path)
     if found.before is not ABSENT:
         shown["before"] = SENSITIVE if hidden else mask(found.before)

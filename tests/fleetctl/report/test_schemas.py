@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from better_compute.domain.problems import Problem
-from fleetctl.diff import compare
+from fleetctl.comparison import compared
 from fleetctl.drift import find
 from fleetctl.history import History
 from fleetctl.journal import Outcome
@@ -46,9 +46,8 @@ def an_apply() -> Any:
 
 
 def a_drift() -> Any:
-    desired = wished(ENTRIES)
-    found = find(desired, compare(desired, a_world().pools), lambda *_: History({}))
-    return of_drift(found, a_header(), desired)
+    found = find(compared(wished(ENTRIES), a_world().live()), lambda *_: History({}), 0)
+    return of_drift(found, a_header())
 
 
 REPORTS: dict[str, Callable[[], Any]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from fleetctl.report.forms.shared import Action, Base, Cause, Change, Headed, Json, Problem, Selection, Source
+from fleetctl.report.forms.shared import Action, Base, Cause, Change, Headed, Json, Note, Problem, Selection, Source
 
 
 class Reason(TypedDict):
@@ -122,8 +122,8 @@ class PlanReport(Headed):
     """A plan, and the file that `plan --out` writes. `digest` is of what will be done, `inputs` of what the files wish,
     `checksum` of the whole file without itself. `sequence` is the owner's last event in the live state. `base` of null:
     the files were compared with none, and its guards were not checked; `selection` of null: the plan is of the whole
-    fleet; `drift` are the operations, by `n`, that undo what moved behind the files' back, null without a base.
-    `snapshot`: the live state was read from a file."""
+    fleet; `notes` tell which pools were found otherwise than by keys; `drift` are the operations, by `n`, that undo
+    what moved behind the files' back, null without a base. `snapshot`: the live state was read from a file."""
 
     kind: Literal["plan"]
     sequence: int
@@ -138,6 +138,7 @@ class PlanReport(Headed):
     reason: str | None
     operations: list[Operation]
     findings: list[Problem]
+    notes: list[Note]
     drift: list[int] | None
     snapshot: bool
     losses: list[Loss]

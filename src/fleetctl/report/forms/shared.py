@@ -31,6 +31,13 @@ class Problem(TypedDict):
     source: Source | None
 
 
+class Note(TypedDict):
+    """What a reader should know, and nobody has to act upon: which pool an entry means that is not its own key's."""
+
+    sentence: str
+    source: Source
+
+
 class Change(TypedDict):
     """One difference. A side that is left out is not there: neither null nor empty nor zero; of a quota it says that
     there is no row, which grants 0. `sensitive`: the values differ and may not be shown. `cause`, where there is a

@@ -1,0 +1,83 @@
+"""The base: the files of a fleet as they were, which a change is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem
+from fleetctl import git
+from fleetctl.desired import Desired
+from fleetctl.desired.limits import Check
+from fleetctl.desired.load import load
+from fleetctl.errors import EXIT_ERROR, Stop
+from fleetctl.files import FilesError
+
+_TOLD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """`ref` as it was asked for (a revision, or a directory) and the commit that was read, None for a directory.
+    `desired` of None: there was no fleet at that place then."""
+
+    ref: str
+    commit: str | None
+    desired: Desired | None
+
+
+def at_ref(path: Path, ref: str, *, caller: str | None) -> Base:
+    """The fleet at `path` (a directory, or one file) as it was where `ref` and HEAD went apart, out of git's objects.
+    `caller` stands in where it names none. Raises Stop: what cannot be read is never left out."""
+    path = path.absolute()
+    directory = path if path.is_dir() else path.parent
+    commit = git.merge_base(directory, ref)
+    with TemporaryDirectory(prefix="fleet-base-") as name:
+        into = Path(name)
+        if not git.write_fleet(path, commit, into):
+            return Base(ref, commit, None)
+        return Base(ref, commit, _read(into if path.is_dir() else into / path.name, f"{ref} ({commit[:12]})", caller))
+
+
+def at_dir(path: Path, *, caller: str | None) -> Base:
+    """The fleet in another directory, or file, as the base. Raises Stop."""
+    return Base(str(path), None, _read(path, str(path), caller))
+
+
+def findings(desired: Desired, base: Base | None) -> list[Problem]:
+    """What a change may not do to its base unseen: come to have no pool, or leave the base's guards behind."""
+    if base is None:
+        return []
+    if base.desired is None:
+        message = f"{base.ref} has no fleet at this place, so that its guards and pools are not known"
+        hint = "if the fleet moved, compare it with its old place: --base-dir"
+        return [Problem(INVALID_STATE, "base.fleet", message, hint=hint, severity="warning")]
+    if desired.entries or base.desired.allow_empty or not base.desired.entries:
+        return []
+    place = desired.places.get("allowEmpty")
+    message = "the fleet has no pool any more, and its base does not say that it may have none"
+    hint = "write allowEmpty: true in a change of its own first"
+    return [Problem(BLOCKED, "fleet.empty", message, "allowEmpty", hint, source=place.source() if place else None)]
+
+
+def checks(desired: Desired, base: Base | None) -> tuple[Check, ...]:
+    """The checks of the files and of the base; where both have one of a name, the base's holds: a change cannot remove
+    its own."""
+    held = {check.name: check for check in desired.checks}
+    if base is not None and base.desired is not None:
+        held |= {check.name: check for check in base.desired.checks}
+    return tuple(held.values())
+
+
+def _read(path: Path, name: str, caller: str | None) -> Desired:
+    try:
+        return load(path, caller=caller, empty_ok=True)
+    except FilesError as error:
+        told = [f"{problem.source}: {problem.message}" for problem in error.problems[:_TOLD]]
+        if more := len(error.problems) - _TOLD:
+            told += [f"and {more} more"] if more > 0 else []
+        message = f"the fleet at the base, {name}, cannot be read"
+        raise Stop(
+            EXIT_ERROR, message, told, "a base that is left out guards nothing: repair it first", "base.files"
+        ) from error

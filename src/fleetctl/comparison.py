@@ -1,0 +1,123 @@
+"""Files against live state, in one place for plan and drift: settle, compare, name causes and hazards, select."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from better_compute.domain.problems import Problem
+from better_compute.domain.state import Pool
+from fleetctl import base as bases
+from fleetctl import causes, hazards, identity, selection
+from fleetctl.base import Base
+from fleetctl.desired import Desired
+from fleetctl.desired.limits import Check
+from fleetctl.diff import Diff, Removed, compare
+from fleetctl.errors import EXIT_USAGE, Stop
+from fleetctl.identity import Note, Settled
+from fleetctl.live import Live
+from fleetctl.selection import Selection
+
+EVERYTHING = Selection()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What differs. `settled` are the files on the pools that they mean, `base` the fleet as it was (None: none was
+    named), settled as well in `was`. `diff` is what was selected, `outside` the rest; `entries` counts the entries
+    selected. `problems` are those of identity and base: an error blocks."""
+
+    settled: Settled
+    base: Base | None
+    was: Desired | None
+    selection: Selection
+    diff: Diff
+    outside: Diff
+    entries: int
+    problems: tuple[Problem, ...]
+
+    @property
+    def desired(self) -> Desired:
+        """The files, each entry under the id of the pool that it means."""
+        return self.settled.desired
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return self.settled.notes
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Those of the files and of the base."""
+        return bases.checks(self.desired, self.base)
+
+    @property
+    def differs_outside(self) -> int:
+        """Entries and removed pools that differ and were left out."""
+        ids = {pool.entry.pool_id for pool in self.outside.pools} | {one.pool.id for one in self.outside.removed}
+        return len(ids)
+
+
+def compared(
+    desired: Desired,
+    live: Live,
+    *,
+    base: Base | None = None,
+    prune: bool = False,
+    selected: Selection = EVERYTHING,
+    renames: int | None = None,
+) -> Comparison:
+    """Compare files with live state. `base` only names causes, removed pools and hazards; `prune` archives removed
+    pools that it names; `renames` is how many renamed entries may pass.
+
+    Raises Stop for `prune` without a base, ComputeError for a selector that selects nothing, ValueError when nobody
+    names a caller.
+    """
+    settled = identity.settle(desired, live.pools)
+    was = _was(base, live)
+    whole = compare(settled, live.pools, base=was, prune=prune)
+    if prune and base is None:
+        raise _no_base(whole.removed, settled.desired)
+    labelled = causes.labelled(whole, was)
+    inside, outside, entries = labelled, Diff(pools=()), len(settled.desired.entries)
+    if selected:
+        selection.check(selected, settled.desired, live.pools, labelled)
+        parts = selection.split(labelled, selected)
+        inside, outside = parts.inside, parts.outside
+        entries = selection.entries(selected, settled.desired, live.pools)
+    return Comparison(
+        settled=settled,
+        base=base,
+        was=was,
+        selection=selected,
+        diff=inside,
+        outside=outside,
+        entries=entries,
+        problems=(
+            *settled.problems,
+            *hazards.find(inside, settled.desired, live.pools, renames),
+            *bases.findings(desired, base),
+        ),
+    )
+
+
+def tombstone(pool: Pool, desired: Desired) -> str:
+    """The entry to write for a removed pool that is to be archived."""
+    key = pool.idempotency_key
+    if key is not None and identity.is_derived(desired, key, pool.id) and key.startswith(desired.key_prefix or ""):
+        return f"- {{idempotencyKey: {key}, archived: true}}"
+    return f"- {{id: {pool.id}, archived: true}}"
+
+
+def _was(base: Base | None, live: Live) -> Desired | None:
+    """The fleet of the base; one that was not there named nothing."""
+    if base is None or base.desired is None or base.desired.caller is None:
+        return None
+    return identity.settle(base.desired, live.pools).desired
+
+
+def _no_base(removed: Sequence[Removed], desired: Desired) -> Stop:
+    """Prune archives what a base names; without one the files must say it."""
+    message = "--prune archives pools that the files at a base name, and there is no base"
+    lines = [tombstone(one.pool, desired) for one in removed]
+    hint = "give --base REF or --base-dir DIR" + (", or write these entries into `pools`" if lines else "")
+    return Stop(EXIT_USAGE, message, lines, hint, "prune.base")

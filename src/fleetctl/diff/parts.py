@@ -1,0 +1,97 @@
+"""What differs, in types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from better_compute.domain.problems import Problem
+from better_compute.domain.state import Pool, PoolState, Terms
+from fleetctl.desired import PoolEntry
+
+Archives = Literal["tombstone", "replaced", "removed"]
+"""Why a pool is to be archived: its entry says so; another one takes its place; no entry names it any more."""
+Cause = Literal["intent", "drift"]
+"""What moved since the base: the files, or the live state."""
+CAUSES: Final[tuple[Cause, ...]] = ("intent", "drift")
+
+
+class Absent:
+    """Nothing on that side: neither null nor empty nor zero. JSON says it by leaving the field out."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference, at a path in the spelling of fleet files (`policy.maxPending`, `quota.gpu`); the cause is known
+    where there is a base."""
+
+    path: str
+    before: Any
+    after: Any
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferDiff:
+    """One tenant's offer: None before is a new one, None after a withdrawal; `cause` is why it is new or goes."""
+
+    tenant_id: str
+    before: Terms | None
+    after: Terms | None
+    changes: tuple[Change, ...]
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolDiff:
+    """One pool that is not as wished. `live` of None: to be created; `archives`: to be archived, and nothing else.
+
+    `entry` is the one that names the pool: of a replaced pool a tombstone with its key, at the place that says
+    `replaces`, and `heir` is the entry that takes its place; of a removed pool that of the base. `changes` are those
+    that an update makes; a problem says why the pool cannot become as wished. `cause` is why it is created or archived.
+    """
+
+    entry: PoolEntry
+    live: PoolState | None
+    archives: Archives | None = None
+    heir: PoolEntry | None = None
+    changes: tuple[Change, ...] = ()
+    owner_quota: tuple[Change, ...] = ()
+    offers: tuple[OfferDiff, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A live pool of this fleet that no entry names; `entry` is the one of the base, where that names it."""
+
+    pool: Pool
+    entry: PoolEntry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A pool that `heir` replaces, and that is archived once nothing runs in it or waits for it."""
+
+    live: PoolState
+    heir: PoolEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diff:
+    """Everything that differs, in order of pool ids. `removed` pools are this fleet's and stand in no entry; `foreign`
+    counts live pools that are nobody's business here; `gone` are tombstones of pools that never were; `waiting` are
+    pools that were replaced and are still in use."""
+
+    pools: tuple[PoolDiff, ...]
+    removed: tuple[Removed, ...] = ()
+    foreign: int = 0
+    gone: tuple[PoolEntry, ...] = ()
+    waiting: tuple[Waiting, ...] = ()

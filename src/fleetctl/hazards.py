@@ -1,0 +1,123 @@
+"""Identity hazards: pools that would be made anew because a key or a caller changed, found before the first write."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem
+from better_compute.domain.state import PoolState
+from fleetctl.desired import Desired, PoolEntry
+from fleetctl.diff import Diff, PoolDiff, Removed
+from fleetctl.identity import is_derived, is_live
+from fleetctl.words import count, listed
+
+
+class _Shape(NamedTuple):
+    """What is for life in a pool, and its model."""
+
+    site: str
+    class_: str
+    model: str
+    sharing: str
+    account: str | None
+
+
+def find(diff: Diff, desired: Desired, live: Mapping[str, PoolState], allowed: int | None = None) -> list[Problem]:
+    """Renamed entries, rule `fleet.rename`: an error each, or a warning where no more than `allowed` are there (None:
+    no override was given). Else rule `fleet.caller`: nothing of the fleet is there, and much that is like it.
+
+    `desired` is settled, and `live` holds all pools of its tenant, by id.
+    """
+    pairs = renames(diff)
+    if not pairs:
+        return _strangers(diff, desired, live)
+    passes = allowed is not None and len(pairs) <= allowed
+    return [_renamed(new, old, alike, len(pairs), desired, passes=passes) for new, old, alike in pairs]
+
+
+def renames(diff: Diff) -> list[tuple[PoolEntry, Removed, int]]:
+    """Entries to be created that are shaped like removed pools, one to one: by equal keys first, else in their order.
+    With each the number of removed pools of its shape."""
+    old: dict[_Shape, list[Removed]] = defaultdict(list)
+    new: dict[_Shape, list[PoolEntry]] = defaultdict(list)
+    for removed in diff.removed:
+        pool = removed.pool
+        shape = _Shape(pool.site_id, pool.class_, pool.gpu_model, pool.sharing, pool.provider_account_id)
+        old[shape].append(removed)
+    for found in diff.pools:
+        if (wish := found.entry.pool) and found.live is None and not found.entry.adopted:
+            shape = _Shape(wish.site_id, wish.class_, wish.gpu_model, wish.sharing, wish.provider_account_id)
+            if shape in old:
+                new[shape].append(found.entry)
+    return [
+        (entry, removed, len(old[shape]))
+        for shape, entries in new.items()
+        for entry, removed in _paired(entries, old[shape])
+    ]
+
+
+def _paired(entries: Sequence[PoolEntry], pools: Sequence[Removed]) -> Iterable[tuple[PoolEntry, Removed]]:
+    by_key = {one.pool.idempotency_key: one for one in pools}
+    same = [(entry, by_key[entry.key]) for entry in entries if entry.key in by_key]
+    taken = {entry.pool_id for entry, _ in same} | {one.pool.id for _, one in same}
+    left = sorted((entry for entry in entries if entry.pool_id not in taken), key=lambda entry: entry.key or "")
+    rest = sorted((one for one in pools if one.pool.id not in taken), key=_named)
+    return [*same, *zip(left, rest, strict=False)]
+
+
+def _renamed(entry: PoolEntry, removed: Removed, alike: int, number: int, desired: Desired, *, passes: bool) -> Problem:
+    pool, old = removed.pool, _named(removed)
+    if entry.key == pool.idempotency_key:
+        message = f"same shape, same key, another caller: {pool.created_by} made {old}, and no entry names that pool"
+        means = f"`previousCallers: [{pool.created_by}]`"
+    else:
+        message = f"same shape, new key: {old} is live, this fleet's, and no entry names it any more"
+        derived = pool.idempotency_key is not None and is_derived(desired, pool.idempotency_key, pool.id)
+        means = f"`previously: {old}`" if derived else f"`id: {pool.id}`"
+    also = f" (there are {alike} of this shape that no entry names)" if alike > 1 else ""
+    override = f'--allow rename={number} --reason "why"'
+    hint = f"if this is that pool, write {means}{also}; if it is a new one: {override}"
+    return Problem(
+        BLOCKED,
+        "fleet.rename",
+        message,
+        f"pools[{entry.key}]",
+        "" if passes else hint,
+        "warning" if passes else "error",
+        entry.place.source("idempotencyKey"),
+    )
+
+
+def _named(removed: Removed) -> str:
+    return removed.pool.idempotency_key or removed.pool.id
+
+
+def _strangers(diff: Diff, desired: Desired, live: Mapping[str, PoolState]) -> list[Problem]:
+    """Everything would be created, beside live pools of the same sites and models."""
+    born = [found for found in diff.pools if _is_unborn(found)]
+    if not born or any(pool_id in live for pool_id in desired.entries):
+        return []
+    kinds = {(found.entry.pool.site_id, found.entry.pool.gpu_model) for found in born if found.entry.pool}
+    pools = [state.pool for state in live.values() if state.pool and is_live(state)]
+    alike = [pool for pool in pools if (pool.site_id, pool.gpu_model) in kinds]
+    if not alike:
+        return []
+    makers = Counter(pool.created_by for pool in alike if pool.created_by)
+    made = [f"{name} ({number:,})" for name, number in sorted(makers.items(), key=lambda pair: (-pair[1], pair[0]))]
+    by = f", made by {listed(made, 'caller')}" if made else ""
+    there = "is" if len(alike) == 1 else "are"
+    message = (
+        f"nothing that {desired.caller} made for this fleet is live, and there {there} {count(len(alike), 'pool')} of"
+        f" the same sites and models{by}: is the caller another?"
+    )
+    first = max(makers, key=lambda name: (makers[name], name), default="")
+    hint = f"if so, write `caller: {first}`, or `previousCallers: [{first}]`" if first else ""
+    place = desired.places.get("caller")
+    source = place.source() if place else None
+    return [Problem(INVALID_STATE, "fleet.caller", message, "caller", hint, "warning", source)]
+
+
+def _is_unborn(found: PoolDiff) -> bool:
+    return found.live is None and found.entry.pool is not None and not found.entry.adopted

@@ -1,0 +1,235 @@
+"""Selection: the part of a fleet that a run is about. What is outside is neither changed nor counted as removed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import translate
+
+from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, did_you_mean
+from better_compute.domain.state import PoolState
+from fleetctl.desired import Desired, PoolEntry
+from fleetctl.desired.nearest import Nearest
+from fleetctl.diff import Diff, OfferDiff, PoolDiff, Removed
+from fleetctl.errors import EXIT_USAGE, Stop
+
+FIELDS = ("key", "site", "model", "tenant", "file")
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """All of its `parts` (field -> pattern) must hold; `text` is as it was given."""
+
+    text: str
+    parts: Mapping[str, re.Pattern[str]]
+
+    def holds(self, facts: Mapping[str, frozenset[str]]) -> bool:
+        """Whether each part that the facts speak of holds of one of their values."""
+        return all(any(map(part.match, facts[name])) for name, part in self.parts.items() if name in facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is looked at: what one of `only` selects (all, where there is none), without what one of `exclude` does."""
+
+    only: tuple[Selector, ...] = ()
+    exclude: tuple[Selector, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.only or self.exclude)
+
+    def takes(self, thing: Thing, tenant_id: str | None = None) -> bool:
+        """Whether the pool itself is selected, or with a tenant the offer of it to that one."""
+        if any(_selects(selector, thing, tenant_id) for selector in self.exclude):
+            return False
+        return not self.only or any(_selects(selector, thing, tenant_id) for selector in self.only)
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A pool as selectors see it: by its facts, the files that its offers stand in where that is another one than its
+    entry's, and the tenants that it is or will be offered to."""
+
+    facts: Mapping[str, frozenset[str]]
+    files: Mapping[str, str] = field(default_factory=dict)
+    tenants: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A diff in two: what is selected, and the rest of it."""
+
+    inside: Diff
+    outside: Diff
+
+
+def parse(only: Sequence[str], exclude: Sequence[str]) -> Selection:
+    """`--only` and `--except` as they were given: `key=GLOB`, `site=`, `model=`, `tenant=`, `file=`; a comma is and.
+    Raises Stop for what is none."""
+    return Selection(
+        tuple(_selector(text, "--only") for text in only), tuple(_selector(text, "--except") for text in exclude)
+    )
+
+
+def check(selection: Selection, desired: Desired, live: Mapping[str, PoolState], diff: Diff) -> None:
+    """Raises ComputeError for a selector that selects nothing of the fleet: that is a slip, and nothing in sync."""
+    things = [_of_entry(entry, live.get(entry.pool_id)) for entry in desired.entries.values()]
+    things += [_of_removed(removed) for removed in diff.removed]
+    problems = []
+    for flag, selectors in (("--only", selection.only), ("--except", selection.exclude)):
+        for selector in selectors:
+            if not any(_anything(selector, thing) for thing in things):
+                message = f"{flag} {selector.text} selects nothing of this fleet"
+                hint = _nearest(selector, things)
+                problems.append(Problem(INVALID_INPUT, "fleet.selection", message, flag, hint))
+    if problems:
+        raise ComputeError(*problems)
+    if not any(selection.takes(thing) or any(selection.takes(thing, t) for t in thing.tenants) for thing in things):
+        message = "what --only selects, --except leaves out: nothing of this fleet is left"
+        raise ComputeError(Problem(INVALID_INPUT, "fleet.selection", message))
+
+
+def entries(selection: Selection, desired: Desired, live: Mapping[str, PoolState]) -> int:
+    """How many entries are selected, as a whole or in part."""
+    things = (_of_entry(entry, live.get(entry.pool_id)) for entry in desired.entries.values())
+    return sum(selection.takes(thing) or any(selection.takes(thing, t) for t in thing.tenants) for thing in things)
+
+
+def split(diff: Diff, selection: Selection) -> Split:
+    """The diff in two. What is counted, and not told one by one, stays inside."""
+    inside, outside = [], []
+    for pool in diff.pools:
+        kept, left = _split(pool, selection)
+        inside += [kept] if kept else []
+        outside += [left] if left else []
+    pruned = {pool.entry.pool_id for pool in outside if pool.archives == "removed"}
+    removed: tuple[list[Removed], list[Removed]] = ([], [])
+    for one in diff.removed:
+        removed[one.pool.id in pruned or not selection.takes(_of_removed(one))].append(one)
+    gone = tuple(entry for entry in diff.gone if selection.takes(_of_entry(entry, None)))
+    waiting = tuple(one for one in diff.waiting if selection.takes(_of_entry(one.heir, one.live)))
+    return Split(
+        replace(diff, pools=tuple(inside), removed=tuple(removed[0]), gone=gone, waiting=waiting),
+        Diff(pools=tuple(outside), removed=tuple(removed[1])),
+    )
+
+
+def _split(diff: PoolDiff, selection: Selection) -> tuple[PoolDiff | None, PoolDiff | None]:
+    thing = _of_entry(diff.entry, diff.live)
+    if diff.archives:
+        return (diff, None) if _archived(diff, thing, selection) else (None, diff)
+    whole = selection.takes(thing)
+    taken = [offer for offer in diff.offers if selection.takes(thing, offer.tenant_id)]
+    if whole and len(taken) == len(diff.offers):
+        return diff, None
+    touched = whole or bool(taken) or (diff.problems and any(selection.takes(thing, t) for t in thing.tenants))
+    if not touched:
+        return None, diff
+    return _only(diff, taken, whole=whole), _rest(diff, taken, whole=whole)
+
+
+def _only(diff: PoolDiff, offers: Sequence[OfferDiff], *, whole: bool) -> PoolDiff:
+    """The selected part; a pool that is not there is made with it."""
+    if whole:
+        return replace(diff, offers=tuple(offers))
+    return replace(diff, changes=(), owner_quota=(), offers=tuple(offers))
+
+
+def _rest(diff: PoolDiff, taken: Sequence[OfferDiff], *, whole: bool) -> PoolDiff | None:
+    inside = {offer.tenant_id for offer in taken}
+    left = tuple(offer for offer in diff.offers if offer.tenant_id not in inside)
+    changes, owner = ((), ()) if whole else (diff.changes, diff.owner_quota)
+    if not (left or changes or owner):
+        return None
+    return replace(diff, changes=changes, owner_quota=owner, offers=left, problems=())
+
+
+def _archived(diff: PoolDiff, thing: Thing, selection: Selection) -> bool:
+    """An archive takes all offers of its pool with it: that of one which is left out keeps the pool. A replaced pool
+    goes with the entry that takes its place."""
+    own = selection.takes(thing)
+    if diff.heir is not None:
+        spared = any(_selects(selector, thing, None) for selector in selection.exclude)
+        own = selection.takes(_of_entry(diff.heir, None)) and not spared
+    offered = diff.live.offers if diff.live else ()
+    return own and not any(_selects(selector, thing, t) for selector in selection.exclude for t in offered)
+
+
+def _of_entry(entry: PoolEntry, state: PoolState | None) -> Thing:
+    wish, pool = entry.pool, state.pool if state else None
+    keys = {entry.pool_id, *([entry.key] if entry.key else [])}
+    sites = ({wish.site_id} if wish else set()) | ({pool.site_id} if pool else set())
+    models = ({wish.gpu_model} if wish else set()) | ({pool.gpu_model} if pool else set())
+    file = entry.place.document.file
+    files = {t: p.document.file for t, p in entry.offer_places.items() if p.document.file != file}
+    offered = state.offers.keys() if state else set()
+    owner = {pool.owner_id} if pool else set()
+    return Thing(_facts(keys, sites, models, {file}), files, frozenset({*entry.offers, *offered} - owner))
+
+
+def _of_removed(removed: Removed) -> Thing:
+    """A pool without an entry is selected by itself alone: by what it is, and by the base's file that named it."""
+    pool = removed.pool
+    keys = {pool.id, *([pool.idempotency_key] if pool.idempotency_key else [])}
+    files = {removed.entry.place.document.file} if removed.entry else set()
+    return Thing(_facts(keys, {pool.site_id}, {pool.gpu_model}, files))
+
+
+def _facts(keys: set[str], sites: set[str], models: set[str], files: set[str]) -> Mapping[str, frozenset[str]]:
+    found = {"key": keys, "site": sites, "model": models, "file": files}
+    return {name: frozenset(values) for name, values in found.items()}
+
+
+def _selects(selector: Selector, thing: Thing, tenant_id: str | None) -> bool:
+    if tenant_id is None:
+        return "tenant" not in selector.parts and selector.holds(thing.facts)
+    facts = {**thing.facts, "tenant": frozenset({tenant_id})}
+    if other := thing.files.get(tenant_id):
+        facts["file"] = thing.facts["file"] | {other}
+    return selector.holds(facts)
+
+
+def _anything(selector: Selector, thing: Thing) -> bool:
+    return _selects(selector, thing, None) or any(_selects(selector, thing, tenant) for tenant in thing.tenants)
+
+
+def _nearest(selector: Selector, things: Sequence[Thing]) -> str:
+    """The nearest value of the first part that holds nowhere."""
+    nearest = Nearest()
+    for name, part in selector.parts.items():
+        known = set(_known(name, things))
+        if not any(map(part.match, known)):
+            wrote = selector.text.partition(f"{name}=")[2].partition(",")[0]
+            near = nearest.hint(wrote, known)
+            return near or f"no pool of this fleet has such a {name}"
+    return "each part holds somewhere, but of no pool all of them"
+
+
+def _known(name: str, things: Iterable[Thing]) -> Iterator[str]:
+    for thing in things:
+        if name == "tenant":
+            yield from thing.tenants
+        else:
+            yield from thing.facts[name]
+            yield from thing.files.values() if name == "file" else ()
+
+
+def _selector(text: str, flag: str) -> Selector:
+    parts: dict[str, re.Pattern[str]] = {}
+    for part in text.split(","):
+        name, given, value = (word.strip() for word in part.partition("="))
+        if not given:
+            raise _unfit(flag, text, f"{part!r} says no field", f'did you mean "key={part}"?' if part.strip() else "")
+        if name not in FIELDS:
+            raise _unfit(flag, text, f"there is no field {name!r}", did_you_mean(name, FIELDS))
+        if name in parts:
+            raise _unfit(flag, text, f"{name} is there twice, and nothing has two", f"give {flag} twice: that is or")
+        if not value:
+            raise _unfit(flag, text, f"{name} is blank", f"{name}=* selects all that have one")
+        parts[name] = re.compile(translate(value))
+    return Selector(text, parts)
+
+
+def _unfit(flag: str, text: str, message: str, hint: str) -> Stop:
+    return Stop(EXIT_USAGE, f"{flag} {text}: {message}", hint=hint or f"fields are {', '.join(FIELDS)}")
