@@ -1,0 +1,126 @@
+"""The guard of oversell: of each pool, what tenants may book after the plan against what its machines make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from better_compute.domain.atoms import UNLIMITED
+from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, tombstone
+
+HALF_MORE = {**EVERYTHING, "maxOversell": 1.5}
+MIG: dict[str, Any] = {"gpu": {"mig": {"devices": {"3g.40gb": 2}}}}
+
+
+@pytest.mark.parametrize(("gpus", "rules"), [(48, []), (49, [("guard.oversell", "oversell=1")])])
+def test_as_much_as_the_limit_passes_and_one_more_does_not(gpus: int, rules: list[Any]) -> None:
+    case = Case()
+    case.pool("a", gpus=32, acme=16)
+    assert case.blocked(files(entry("a", offers=offers(acme=16, globex=gpus - 16)), **HALF_MORE)) == rules
+
+
+def test_ten_times_one_and_a_tenth_are_eleven() -> None:
+    case = Case()
+    case.pool("a", gpus=10)
+    limits = {**EVERYTHING, "maxOversell": 1.1}
+    assert case.blocked(files(entry("a", offers=offers(acme=11)), **limits)) == []
+    assert case.blocked(files(entry("a", offers=offers(acme=12)), **limits)) == [("guard.oversell", "oversell=1")]
+
+
+def test_the_atoms_of_the_pool_count_as_its_policy_splits_them() -> None:
+    case = Case()
+    case.pool("a", sharing="mig", policy=MIG, gpus=8)
+    for atoms, blocks in ((16, False), (17, True)):
+        wished = entry("a", sharing="mig", policy=MIG, offers=offers(acme={"gpu.mig": atoms, "gpu": 99}))
+        assert bool(case.blocked(files(wished, **{**EVERYTHING, "maxOversell": 1}))) == blocks
+
+
+def test_what_the_machines_made_counts_before_what_the_policy_says() -> None:
+    case = Case()
+    case.pool("a", sharing="mig", policy=MIG, gpus=8, atoms=10)
+    wished = entry("a", sharing="mig", policy=MIG, offers=offers(acme={"gpu.mig": 11}))
+    assert case.blocked(files(wished, **{**EVERYTHING, "maxOversell": 1})) == [("guard.oversell", "oversell=1")]
+
+
+def test_a_policy_that_splits_gpus_into_less_oversells() -> None:
+    case = Case()
+    case.pool("a", sharing="mig", policy=MIG, gpus=8, acme={"gpu.mig": 16})
+    whole = {"gpu": {"mig": {"devices": {"7g.80gb": 1}}}}
+    wished = entry("a", sharing="mig", policy=whole, offers=offers(acme={"gpu.mig": 16}))
+    assert case.blocked(files(wished, **HALF_MORE)) == [("guard.oversell", "oversell=1")]
+
+
+def test_the_owner_is_left_out() -> None:
+    case = Case()
+    case.pool("a", gpus=8, owner={"gpu": 8})
+    assert case.judged(files(entry("a", ownerQuota={"gpu": UNLIMITED}, offers=offers(acme=8)), **HALF_MORE)) == []
+
+
+def test_quota_that_moves_between_tenants_of_a_pool_oversells_no_more() -> None:
+    case = Case()
+    case.pool("a", gpus=8, acme=8, globex=4)
+    assert case.judged(files(entry("a", offers=offers(acme=4, globex=8)), **HALF_MORE)) == []
+
+
+def test_pools_are_counted_one_by_one() -> None:
+    case = Case()
+    for key in "abc":
+        case.pool(key, gpus=8)
+    wished = files(
+        *(entry(key, offers=offers(acme=16)) for key in "ab"), entry("c", offers=offers(acme=8)), **HALF_MORE
+    )
+    assert case.blocked(wished) == [("guard.oversell", "oversell=2")]
+    assert "a (16 of 8, 2.00 times) and b (16 of 8, 2.00 times)" in case.judged(wished)[0].message
+
+
+def test_an_unlimited_offer_is_over_every_limit() -> None:
+    case = Case()
+    case.pool("a", gpus=8)
+    [problem] = case.judged(files(entry("a", offers=offers(acme=UNLIMITED)), **{**EVERYTHING, "maxOversell": 1000}))
+    assert "a (unlimited of 8)" in problem.message
+
+
+def test_what_is_less_oversold_than_before_is_told_and_passes() -> None:
+    case = Case()
+    case.pool("a", gpus=8, acme=32)
+    [problem] = case.judged(files(entry("a", offers=offers(acme=24)), **HALF_MORE))
+    assert (problem.rule, problem.severity) == ("guard.oversell", "warning")
+    assert "a (24 of 8, 3.00 times)" in problem.message
+
+
+def test_what_the_plan_does_not_touch_is_not_its_business() -> None:
+    case = Case()
+    case.pool("a", gpus=8, acme=32)
+    case.pool("b", gpus=8, acme=4)
+    wished = files(entry("a", offers=offers(acme=32)), entry("b", offers=offers(acme=8)), **HALF_MORE)
+    assert case.judged(wished) == []
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_without_machines_nobody_knows_and_that_is_said(is_new: bool) -> None:
+    case = Case()
+    if not is_new:
+        case.pool("a")
+    [problem] = case.judged(files(entry("a", offers=offers(acme=8)), **HALF_MORE))
+    assert (problem.rule, problem.severity, problem.code) == ("guard.oversell", "unchecked", "UNCHECKED")
+
+
+def test_a_policy_that_no_longer_says_how_gpus_are_split_is_told() -> None:
+    case = Case()
+    case.pool("a", sharing="mig", policy=MIG, gpus=8, acme={"gpu.mig": 16})
+    wished = files(entry("a", sharing="mig", offers=offers(acme={"gpu.mig": 16})), **HALF_MORE)
+    assert [(p.rule, p.severity) for p in case.judged(wished)] == [("guard.oversell", "unchecked")]
+
+
+def test_without_a_limit_nothing_is_said() -> None:
+    case = Case()
+    case.pool("a", gpus=8)
+    case.pool("b")
+    assert case.judged(files(entry("a", offers=offers(acme=999)), entry("b", offers=offers(acme=999)))) == []
+
+
+def test_a_pool_that_is_archived_sells_nothing() -> None:
+    case = Case()
+    case.pool("a", gpus=8, acme=99)
+    assert case.judged(files(tombstone("a"), **HALF_MORE)) == []

@@ -1,0 +1,91 @@
+"""What is protected loses nothing, whatever an override says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fleetctl.guards import ALLOWABLE
+from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, pool_id, tombstone
+
+TAKEN: dict[str, dict[str, Any]] = {
+    "archive a": tombstone("a"),
+    "withdraw a from acme": entry("a", offers=offers(globex=8), ownerQuota={"gpu": 8}),
+    "leave acme no GPU in a": entry("a", offers=offers(acme={"gpu": 0, "vcpu": 1}, globex=8), ownerQuota={"gpu": 8}),
+    "leave root no GPU in a": entry("a", offers=offers(acme=8, globex=8), ownerQuota={"gpu": 0}),
+}
+
+
+@pytest.fixture
+def case() -> Case:
+    case = Case()
+    case.pool("a", acme=8, globex=8, owner={"gpu": 8})
+    case.pool("b")
+    return case
+
+
+def protecting(*names: str) -> dict[str, Any]:
+    return {**EVERYTHING, "protect": list(names)}
+
+
+@pytest.mark.parametrize("how", TAKEN)
+@pytest.mark.parametrize("name", ["a", pool_id("a")])
+def test_nothing_is_taken_from_a_protected_pool_named_by_key_or_id(case: Case, how: str, name: str) -> None:
+    [problem] = case.judged(files(TAKEN[how], entry("b"), **protecting(name)))
+    assert (problem.rule, problem.severity) == ("guard.protect", "error")
+    assert problem.message == f"1 operation would take from what is protected: {how}"
+
+
+@pytest.mark.parametrize("how", TAKEN)
+def test_no_override_lets_it_pass(case: Case, how: str) -> None:
+    allow = dict.fromkeys(ALLOWABLE, 9999)
+    problems = case.judged(files(TAKEN[how], entry("b"), **protecting("a")), allow)
+    [problem] = [problem for problem in problems if problem.severity == "error"]
+    assert problem.rule == "guard.protect"
+    assert "--allow" not in problem.hint
+    assert "in a change of its own first" in problem.hint
+
+
+@pytest.mark.parametrize(
+    "wished",
+    [
+        entry("a", offers=offers(acme=1, globex=99), ownerQuota={"gpu": 1}),
+        entry("a", offers=offers(acme=8, globex=8, initech=8), ownerQuota={"gpu": 8}),
+        entry("a", offers=offers(acme=8, globex=8), ownerQuota={"gpu": 8}, policy={"maxPending": "6h"}),
+    ],
+)
+def test_a_protected_pool_may_change_otherwise(case: Case, wished: dict[str, Any]) -> None:
+    assert case.judged(files(wished, entry("b"), **protecting("a"))) == []
+
+
+def test_an_entry_protects_its_own_pool(case: Case) -> None:
+    wished = files({**TAKEN["withdraw a from acme"], "protect": True}, entry("b"))
+    assert case.blocked(wished) == [("guard.protect", "")]
+
+
+def test_another_pool_is_not_protected(case: Case) -> None:
+    assert case.judged(files(TAKEN["archive a"], entry("b"), **protecting("b"))) == []
+
+
+@pytest.mark.parametrize("base", [files(entry("a", protect=True)), files(entry("a"), protect=["a"])])
+def test_the_base_protects_too(case: Case, base: Any) -> None:
+    """A change cannot remove its own guard, in whichever way it was written."""
+    wished = files(TAKEN["archive a"], entry("b"), **EVERYTHING)
+    assert case.blocked(wished, base=base)[0] == ("guard.protect", "")
+
+
+def test_an_old_key_protects_a_renamed_entry(case: Case) -> None:
+    wished = files(entry("a2", id=pool_id("a"), offers=offers(globex=8)), entry("b"), **protecting("a"))
+    assert ("guard.protect", "") in case.blocked(wished)
+
+
+def test_a_name_that_is_nobodys_protects_nothing_and_is_told(case: Case) -> None:
+    keys = ["fra1-h100", "a"]
+    case.pool("fra1-h100")
+    wished = files(*map(entry, ["b", "fra1-h100"]), protect=["fra1-h10", "a", "fra1-h100"])
+    [problem] = case.judged(wished)
+    assert (problem.rule, problem.severity) == ("guard.protect", "warning")
+    assert problem.message.startswith("fra1-h10 is protected")
+    assert problem.hint == 'did you mean "fra1-h100"?', keys
+    assert problem.source is not None
