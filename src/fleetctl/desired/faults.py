@@ -51,15 +51,22 @@ class Fault:
 
 
 def faults(root: Map) -> Sequence[Fault]:
-    """Everything that is wrong with the shape of a document. A field that stands there misspelt is not missing too."""
+    """Everything that is wrong with the shape of a document."""
+    found = of_shape(Document, {name: value for name, value in root.items() if not name.startswith(IGNORED)})
+    return found or [*_signs(root)]
+
+
+def of_shape(record: type[Record], root: Mapping[str, Any]) -> Sequence[Fault]:
+    """Everything that is wrong with a map that is to be a `record`. A field that stands there misspelt is not missing
+    too."""
     try:
-        Document.model_validate({name: value for name, value in root.items() if not name.startswith(IGNORED)})
+        record.model_validate(root)
     except ValidationError as error:
         errors = error.errors(include_url=False, include_context=False)
-        found = [_fault(e["type"], e["loc"], e["input"]) for e in errors]
+        found = [_fault(e["type"], e["loc"], e["input"], record) for e in errors]
         meant = {(*fault.path[:-1], fault.meant) for fault in found if fault.meant}
         return [fault for fault in found if fault.rule != MISSING or fault.path not in meant]
-    return [*_signs(root)]
+    return []
 
 
 def variables(value: object, way: tuple[Step, ...]) -> list[Fault]:
@@ -76,10 +83,10 @@ def _variables() -> TypeAdapter[Any]:
     return TypeAdapter(Variables)
 
 
-def _fault(error: str, loc: tuple[Step, ...], value: object) -> Fault:
-    """What an error of the model means: `error` is its name for the kind of error, `loc` the way to `value`."""
-    owner: Kind = Document
-    kind: Kind = Document
+def _fault(error: str, loc: tuple[Step, ...], value: object, root: type[Record] = Document) -> Fault:
+    """What an error of a model means: `error` is its name for the kind of error, `loc` the way to `value`."""
+    owner: Kind = root
+    kind: Kind = root
     said: Says | None = None
     path: tuple[Step, ...] = ()
     for step in loc[:-1] if loc[-1:] == (_KEY,) else loc:
