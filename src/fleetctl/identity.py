@@ -124,18 +124,14 @@ class _Finding:
             old_id = self._first_live(list(self._ids(entry.replaces, self.callers)))
             if old_id is None:
                 continue
-            place = entry.place.at("replaces")
-            if other := self.entries.get(old_id):
-                message = f"{entry.replaces} is to be replaced, and has an entry of its own ({other.place.source()})"
-                self._refuse(
-                    "fleet.replaces", message, place, "take that entry away: the replacement archives the pool"
-                )
-            elif other := found.get(old_id):
-                message = f"two entries replace {entry.replaces}; the other place is {other.place.source('replaces')}"
-                self._refuse("fleet.replaces", message, place, "let one of them replace it")
-            else:
+            other = self.entries.get(old_id)
+            if other is None or other.archived:
                 found[old_id] = entry
                 self.named.add(old_id)
+                continue
+            message = f"{entry.replaces} is to be replaced, and has an entry of its own ({_said(other).source()})"
+            hint = "take that entry away: the replacement archives the pool"
+            self._refuse("fleet.replaces", message, entry.place.at("replaces"), hint)
         return found
 
     def _ids(self, key: str, callers: tuple[str, ...]) -> Iterator[str]:

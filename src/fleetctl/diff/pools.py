@@ -24,6 +24,8 @@ def compare(
     pools, gone = [], []
     for pool_id, entry in settled.desired.entries.items():
         state = live.get(pool_id)
+        if pool_id in settled.replaced:
+            continue  # a tombstone beside the entry that takes its place: that one says when
         if entry.archived and state is None:
             gone.append(entry)
         elif not entry.released and (found := _compare_pool(entry, state)) is not None:
