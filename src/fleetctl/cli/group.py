@@ -11,11 +11,14 @@ import click
 from fleetctl import __version__
 
 COMMANDS: Final = {
+    "init": "Begin a fleet: commented files, and jobs for CI.",
     "validate": "Check fleet files offline: YAML, fields, rules.",
+    "fmt": "Format fleet files; comments and anchors stay.",
     "plan": "Show what an apply would change, and what that does.",
     "apply": "Make the plan again, have it approved, and run it.",
     "drift": "Show what differs from the files: since when, by whom.",
     "show": "Show a saved plan, report or drift in any format.",
+    "diff": "Show what one fleet wishes differently from another.",
     "snapshot": "Keep the live state in a file, for plan and drift.",
     "export": "Write the live pools and offers as fleet files.",
     "id": "Print the pool id that a key derives.",

@@ -4,8 +4,11 @@
 """
 
 from fleetctl.flow.apply import How, apply
+from fleetctl.flow.diff import diff
 from fleetctl.flow.export import export
 from fleetctl.flow.finished import Finished
+from fleetctl.flow.fmt import fmt
+from fleetctl.flow.init import init
 from fleetctl.flow.offline import derived_id, validate, whoami
 from fleetctl.flow.plan import drift, plan
 from fleetctl.flow.show import show
@@ -16,8 +19,11 @@ __all__ = [
     "How",
     "apply",
     "derived_id",
+    "diff",
     "drift",
     "export",
+    "fmt",
+    "init",
     "plan",
     "show",
     "snapshot",

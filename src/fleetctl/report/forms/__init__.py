@@ -8,6 +8,15 @@ from __future__ import annotations
 
 from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, Outcome
 from fleetctl.report.forms.drifted import Drifted, DriftReport, DriftSummary
+from fleetctl.report.forms.fleet_diff import (
+    ChangedLimit,
+    ChangedOffer,
+    ChangedPool,
+    ComparedSide,
+    FleetDiffReport,
+    FleetDiffSummary,
+)
+from fleetctl.report.forms.formatted import FormatReport, FormatSummary, FormattedFile
 from fleetctl.report.forms.planned import (
     Capacity,
     Inverse,
@@ -44,8 +53,20 @@ from fleetctl.report.forms.small import (
     ValidationSummary,
     WhoamiReport,
 )
+from fleetctl.report.forms.started import InitReport
 
-Report = PlanReport | ApplyReport | DriftReport | ValidationReport | IdReport | WhoamiReport | ErrorReport
+Report = (
+    PlanReport
+    | ApplyReport
+    | DriftReport
+    | FleetDiffReport
+    | FormatReport
+    | InitReport
+    | ValidationReport
+    | IdReport
+    | WhoamiReport
+    | ErrorReport
+)
 
 __all__ = [
     "Action",
@@ -56,15 +77,25 @@ __all__ = [
     "Capacity",
     "Cause",
     "Change",
+    "ChangedLimit",
+    "ChangedOffer",
+    "ChangedPool",
+    "ComparedSide",
     "Derived",
     "DriftReport",
     "DriftSummary",
     "Drifted",
     "ErrorReport",
+    "FleetDiffReport",
+    "FleetDiffSummary",
+    "FormatReport",
+    "FormatSummary",
     "FormatVersion",
+    "FormattedFile",
     "Headed",
     "IdReport",
     "Identity",
+    "InitReport",
     "Inverse",
     "Json",
     "Loss",

@@ -1,0 +1,46 @@
+"""A fleet that was begun, in words: what was written, and what comes next."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING, Final
+
+from better_compute.domain.escape import escape
+from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words
+from fleetctl.words import count
+
+if TYPE_CHECKING:
+    from fleetctl.report.forms import InitReport
+
+_EMBEDDED: Final = (
+    ("validate", "what is wrong with the files, offline"),
+    ("plan", "what an apply would do"),
+    ("apply", "do it: the control plane is a file, made on the spot"),
+    ("drift", "what differs afterwards: nothing"),
+)
+_SERVED: Final = (
+    ("validate", "what is wrong with the files, offline"),
+    ("whoami", "who you are there, and which rights are missing; the token is in FLEETCTL_TOKEN"),
+    ("plan", "what an apply would do"),
+)
+
+
+def outline(report: InitReport) -> Outline:
+    files = tuple(Item(mark="+", tone="good", subject=escape(file)) for file in report["files"])
+    return Outline(
+        kind="init",
+        fleet=report["fleet"],
+        sections=(Section(title="Written", items=files), Section(title="Next", items=_next(report))),
+        closing=(_sum(report),),
+    )
+
+
+def _next(report: InitReport) -> tuple[Item, ...]:
+    steps = _EMBEDDED if report["server"] is None else _SERVED
+    where = "" if report["directory"] == "." else f" {quote(report['directory'])}"
+    return tuple(Item(subject=escape(f"fleetctl {command}{where}"), details=(said,)) for command, said in steps)
+
+
+def _sum(report: InitReport) -> Sentence:
+    files = count(len(report["files"]), "file")
+    return (Words(f"The fleet {escape(report['fleet'])} is begun: {files}. Each says what to change in it.", "good"),)

@@ -1,0 +1,35 @@
+"""The shape of formatting."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from fleetctl.report.forms.shared import FormatVersion
+
+
+class FormattedFile(TypedDict):
+    """A file of the fleet, and what became of it: `formatted`; `unformatted`, where nothing was to be written;
+    `unchanged`, being canonical already; `left` as it was, and `why`."""
+
+    file: str
+    status: Literal["formatted", "unformatted", "unchanged", "left"]
+    why: str
+
+
+class FormatSummary(TypedDict):
+    """Counts of files."""
+
+    formatted: int
+    unformatted: int
+    unchanged: int
+    left: int
+
+
+class FormatReport(TypedDict):
+    """What formatting changed, or with `check` would change."""
+
+    formatVersion: FormatVersion
+    kind: Literal["format"]
+    check: bool
+    files: list[FormattedFile]
+    summary: FormatSummary

@@ -1,0 +1,26 @@
+"""The report of formatting."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from fleetctl.formatting import FormattedFile
+from fleetctl.plan.digest import FORMAT_VERSION
+from fleetctl.report import forms
+
+
+def of_format(files: Sequence[FormattedFile], *, check: bool) -> forms.FormatReport:
+    counts = Counter(file.status for file in files)
+    return {
+        "formatVersion": FORMAT_VERSION,
+        "kind": "format",
+        "check": check,
+        "files": [{"file": file.file, "status": file.status, "why": file.why} for file in files],
+        "summary": {
+            "formatted": counts["formatted"],
+            "unformatted": counts["unformatted"],
+            "unchanged": counts["unchanged"],
+            "left": counts["left"],
+        },
+    }

@@ -1,0 +1,22 @@
+"""The report of a fleet that was begun."""
+
+from __future__ import annotations
+
+from better_compute.domain.policy.secrets import mask_text
+from fleetctl.plan.digest import FORMAT_VERSION
+from fleetctl.report import forms
+from fleetctl.starter import Started
+
+
+def of_init(started: Started) -> forms.InitReport:
+    choices = started.choices
+    return {
+        "formatVersion": FORMAT_VERSION,
+        "kind": "init",
+        "directory": started.directory,
+        "files": list(started.files),
+        "fleet": choices.fleet,
+        "tenantId": choices.tenant,
+        "caller": choices.caller,
+        "server": None if choices.server is None else mask_text(choices.server),
+    }
