@@ -9,7 +9,7 @@ from better_compute.domain.atoms import ATOMS, DEFAULT_AGENT, DEFAULT_SHARING
 from better_compute.domain.commands import CreatePool, OfferPool
 from better_compute.domain.decide import check_command, decide
 from better_compute.domain.facts import Facts
-from better_compute.domain.problems import Problem, Refused, errors
+from better_compute.domain.problems import Problem, Refused, Source, errors
 from better_compute.domain.state import Pool, PoolState, Rollup, Terms
 from fleetctl.desired.locate import locate
 from fleetctl.desired.model import Desired, PoolEntry
@@ -22,24 +22,26 @@ _WORDS = frozenset({"pool.class", "pool.sharing", "pool.agent", "pool.model"})
 
 
 def check(desired: Desired, only: Collection[str] | None = None) -> list[Problem]:
-    """Every problem of the rules, with its source, each once, in order of pool ids: errors and warnings. What cannot
-    be judged without live state is not among them. `only`: of the pools with these ids.
+    """Every problem of the rules, with its source, in order of pool ids: errors and warnings. What is written once for
+    several pools, in the defaults, a policy or a template, is told once. What cannot be judged without live state is
+    not among them. `only`: of the pools with these ids.
 
     Most pools of a fleet differ in names, sites and numbers alone. `load` has seen to it that numbers are in range, so
     where one pool is sound, so is every other of its shape.
     """
     sound: set[str] = set()
-    found: dict[Problem, None] = {}
+    found: dict[tuple[str, str, Source | None], Problem] = {}
     for entry in desired.entries.values():
         if only is not None and entry.pool_id not in only:
             continue
         if entry.pool is None or (shape := _shape(entry.pool, entry.offers)) in sound:
             continue
-        problems = dict.fromkeys(_check_entry(entry, entry.pool, desired.places.get("defaults")))
-        found |= problems
+        problems = [*_check_entry(entry, entry.pool, desired.places.get("defaults"))]
+        for problem in problems:
+            found.setdefault((problem.rule, problem.message, problem.source), problem)
         if not problems:
             sound.add(shape)
-    return list(found)
+    return list(found.values())
 
 
 def _shape(pool: CreatePool, offers: Mapping[str, Terms]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from better_compute.domain.ids import derive
+from better_compute.domain.ids import derive, is_id
 from fleetctl.desired.drafts import Draft
 from fleetctl.desired.found import Found
 from fleetctl.desired.place import Place
@@ -58,6 +58,10 @@ class Claims:
 
     def _check_old(self, draft: Draft, name: str, key: str) -> None:
         """An old key is none of an entry of its own; a pool may be archived beside the one that replaces it."""
+        if is_id("pool", key):
+            hint = f"write id: {key} instead" if name == "previously" else "write the key that it was made under"
+            self.found.add("fleet.type", "it must be a key, not the id of a pool", draft.place, name, hint=hint)
+            return
         derived = "" if self.caller is None else derive("pool", self.roots.get("tenantId", ""), self.caller, key)
         other = self.names.get(key) or self.names.get(derived)
         if other is draft:

@@ -13,6 +13,8 @@ from fleetctl.desired.place import Place
 from fleetctl.desired.shape import API_VERSION, DOCUMENT_FIELDS
 from fleetctl.files import Document
 
+_MADE = "forEach"
+"""Stands for all that a template makes twice at one place."""
 VERSION, FORMAT = "apiVersion", API_VERSION.partition("/")[0] + "/"
 
 
@@ -73,12 +75,13 @@ class Found:
     def twice(self, rule: str, message: str, place: Place, first: Place, *more: Step, of_name: bool = False) -> None:
         """Two places do not go together; the first one is named in words. Where they are one, forEach made both."""
         other = first.document.source((*first.path, *more), key=of_name)
-        if place.source(*more) != other:
-            self.add(rule, f"{message}; the other place is {other}", place, *more, of_name=of_name)
-            return
         path = (*place.path, *more)
-        hint = templates.twice(place.document.root, path)
-        self.add(rule, f"{message}: forEach makes both of this template", place, *more, hint=hint)
+        if place.document.source(path, key=of_name) != other:
+            self.add(rule, f"{message}; the other place is {other}", place, *more, of_name=of_name)
+        elif (rule, _MADE, other) not in self._said:
+            hint = templates.twice(place.document.root, path)
+            number = self.add(rule, f"{message}: forEach makes both of this template", place, *more, hint=hint)
+            self._said[rule, _MADE, other] = number
 
     def tell(self, fault: Fault, document: Document) -> int:
         """Take over a fault of a document; returns the number of the problem."""

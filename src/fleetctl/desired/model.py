@@ -77,7 +77,11 @@ class Desired:
         """What is to be known of the id that a key derives, where no entry's pool has it; else an empty text."""
         entries = {entry.key: entry for entry in self.entries.values() if entry.key is not None}
         if entry := entries.get(key):
+            if entry.previously:
+                return f"the entry with this key means the pool of {entry.previously}, as long as that is live"
             return f"the entry with this key adopts {entry.pool_id} instead" if entry.adopted else ""
+        if renamed := next((entry.key for entry in entries.values() if entry.previously == key), None):
+            return f"the entry {renamed} was called {key}, and keeps its pool"
         if self.key_prefix is not None and not key.startswith(self.key_prefix):
             prefix = f"the fleet's keyPrefix, {self.key_prefix}"
             said = f"{key} does not begin with {prefix}: no entry with this key makes a pool"

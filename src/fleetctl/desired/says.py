@@ -54,7 +54,7 @@ def describe(value: object) -> str:
         case None:
             return "null"
         case list():
-            return "a list"
+            return "a list" if value else "an empty list"
     return "a map" if value else "an empty map"
 
 
