@@ -12,7 +12,7 @@ from fleetctl.checks.engine import Expression, Failure, Mistake, Seen, compiled
 from fleetctl.checks.objects import Object, Objects
 from fleetctl.checks.within import within
 from fleetctl.checks.words import Said
-from fleetctl.desired import Check, Desired
+from fleetctl.desired import Check
 from fleetctl.live import Live
 from fleetctl.plan import Plan
 from fleetctl.words import listed
@@ -25,18 +25,17 @@ def problems_of(checks: Iterable[Check]) -> list[Problem]:
     return [problem for check in checks if isinstance(problem := _ready(check), Problem)]
 
 
-def check(
-    plan: Plan, desired: Desired, live: Live, stock: Sequence[Mapping[str, Any]], base: Sequence[Check] = ()
-) -> list[Problem]:
-    """A problem for every check that does not hold. `stock` are the rows of the capacity table as the plan's report has
-    them, `base` the checks of the base, which count too: a change cannot remove them.
+def check(plan: Plan, live: Live, stock: Sequence[Mapping[str, Any]]) -> list[Problem]:
+    """A problem for every check that does not hold, those of the base included: a change cannot remove its own. `live`
+    is what the plan was made from, `stock` are the rows of the capacity table as the plan's report has them.
 
     One that denies is an error, one that warns a warning; one that cannot be judged is an error whatever it says.
     """
-    checks = list(dict.fromkeys((*desired.checks, *base)))
+    files, base = plan.comparison.desired, plan.comparison.base
+    checks = list(dict.fromkeys((*files.checks, *(base.desired.checks if base and base.desired else ()))))
     if not checks:
         return []
-    own, objects = set(desired.checks), Objects(plan, desired, live, stock)
+    own, objects = set(files.checks), Objects(plan, live, stock)
     found: dict[Check, Problem] = {}
     ready: dict[str | None, list[tuple[Check, Expression]]] = {}
     for each in checks:

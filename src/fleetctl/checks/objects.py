@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from better_compute.domain.state import Terms
-from fleetctl.desired import Desired, Place, PoolEntry
+from fleetctl.desired import Place, PoolEntry
 from fleetctl.desired.inputs import spec_json, terms_json
 from fleetctl.live import Live
 from fleetctl.plan import Operation, Plan
@@ -31,8 +31,8 @@ class Object:
 class Objects:
     """All that the checks of one plan see, each kind made when the first check asks for it."""
 
-    def __init__(self, plan: Plan, desired: Desired, live: Live, stock: Sequence[Mapping[str, Json]]) -> None:
-        self._plan, self._desired, self._live, self._stock = plan, desired, live, stock
+    def __init__(self, plan: Plan, live: Live, stock: Sequence[Mapping[str, Json]]) -> None:
+        self._plan, self._live, self._stock = plan, live, stock
         self._pools = Pools(plan, live)
 
     def of(self, kind: str) -> list[Object]:
@@ -86,7 +86,7 @@ class Objects:
     def _wished(self) -> tuple[list[Object], list[Object]]:
         """Pools, and offers of all of them."""
         pools, offers = [], []
-        for entry in self._desired.entries.values():
+        for entry in self._plan.comparison.desired.entries.values():
             if entry.pool is not None and not entry.archived and not entry.released:
                 held = [*self._offers(entry)]
                 offers += held

@@ -20,9 +20,8 @@ def judged(session: Session) -> Plan:
         born = {operation.pool_id for operation in made.operations if operation.action == "create"}
         found = preflight.joined(found, check(session.desired, born))
     placed = replace(made, findings=tuple(sorted([*made.findings, *found], key=in_files)))
-    limits, now = guards.in_force(session.desired), session.live.instance.now
-    override = session.request.override
-    return placed.with_findings(guards.check(made, session.live, session.desired, limits, override, now))
+    override, now = session.request.override, session.live.instance.now
+    return placed.with_findings(guards.check(made, session.live, override, now))
 
 
 def in_files(problem: Problem) -> tuple[bool, str, int, int, str]:

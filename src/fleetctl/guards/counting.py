@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from better_compute.domain.problems import UNCHECKED, Problem
 from fleetctl.guards.tally import Case, Tally
+from fleetctl.identity import is_live
 from fleetctl.plan.grants import Grant
 from fleetctl.words import count, listed
 
@@ -52,13 +53,14 @@ def _archives(case: Case) -> Iterator[Tally]:
 
 
 def _pools_of_fleet(case: Case) -> int:
-    """Live pools that entries name or that were removed from the files; those that the fleet lets go are its no
-    more."""
-    entries = (entry for entry in case.desired.entries.values() if not entry.released)
-    ids = {entry.pool_id for entry in entries} | {o.pool_id for o in case.plan.operations if o.action == "archive"}
-    live = [state.pool for pool_id in ids if (state := case.live.pools.get(pool_id)) and state.pool]
-    names = {name for pool in live for name in (pool.id, pool.idempotency_key)}
-    return sum(not pool.archived for pool in live) + sum(name not in names for name in case.plan.removed)
+    """Live pools that entries name or replace, or that were removed from the files, selected or not; those that the
+    fleet lets go are its no more."""
+    comparison = case.plan.comparison
+    ids = {entry.pool_id for entry in comparison.desired.entries.values() if not entry.released}
+    ids |= comparison.settled.replaced.keys()
+    ids |= {one.pool.id for one in (*comparison.diff.removed, *comparison.outside.removed)}
+    ids |= {operation.pool_id for operation in case.plan.operations if operation.action == "archive"}
+    return sum(is_live(case.live.pools.get(pool_id)) for pool_id in ids)
 
 
 def _withdrawals(case: Case) -> Iterator[Tally]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from better_compute.domain.problems import BLOCKED, Problem
-from fleetctl.desired import Desired
-from fleetctl.desired.limits import Limits
 from fleetctl.guards import counting, freeze, oversell, protect, use
+from fleetctl.guards.limits import in_force
 from fleetctl.guards.tally import Case, Tally
 from fleetctl.live import Live
 from fleetctl.override import ALLOWABLE, Override
@@ -16,10 +15,9 @@ from fleetctl.plan import Plan
 from fleetctl.plan.grants import Pools, grants
 
 
-def check(plan: Plan, live: Live, desired: Desired, limits: Limits, override: Override, now: int) -> list[Problem]:
+def check(plan: Plan, live: Live, override: Override, now: int) -> list[Problem]:
     """A problem for every guard that the plan breaks, with the override that would let exactly this pass; the plan
-    itself is always shown whole. `live` and `desired` are what it was made from, `limits` those of `in_force`, `now` is
-    the server's clock in epoch milliseconds.
+    itself is always shown whole. `live` is what it was made from, `now` the server's clock in epoch milliseconds.
 
     A warning tells what an override lets pass, and which one had nothing to let pass; `unchecked` what a guard could
     not count.
@@ -28,8 +26,7 @@ def check(plan: Plan, live: Live, desired: Desired, limits: Limits, override: Ov
     case = Case(
         plan=plan,
         live=live,
-        desired=desired,
-        limits=limits,
+        limits=in_force(plan.comparison),
         now=now,
         pools=pools,
         grants=tuple(grants(plan, live, pools)),

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fleetctl.comparison import Comparison
 from fleetctl.desired import Desired
 from fleetctl.desired.limits import Limits
 
 
-def in_force(desired: Desired, base: Desired | None = None) -> Limits:
+def in_force(comparison: Comparison) -> Limits:
     """The guards of a change. What the base protects stays protected, in whichever way it says so: a change cannot
     remove its own guard."""
-    own = _protecting(desired)
-    return own if base is None else own.stricter(_protecting(base))
+    own, base = _protecting(comparison.desired), comparison.base
+    was = comparison.was or (base.desired if base else None)
+    return own if was is None else own.stricter(_protecting(was))
 
 
 def _protecting(desired: Desired) -> Limits:

@@ -13,16 +13,20 @@ from fleetctl.plan.grants import Grant, Pools
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A plan with what it was made from, and the limits that hold. `grants` are all of its changes of quota rows; `now`
-    is the server's clock in epoch milliseconds."""
+    """A plan, the live state that it was made from, and the limits that hold. `grants` are all of its changes of quota
+    rows; `now` is the server's clock in epoch milliseconds."""
 
     plan: Plan
     live: Live
-    desired: Desired
     limits: Limits
     now: int
     pools: Pools
     grants: tuple[Grant, ...]
+
+    @property
+    def desired(self) -> Desired:
+        """The files, each entry under the id of its pool."""
+        return self.plan.comparison.desired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

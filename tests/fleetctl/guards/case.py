@@ -10,9 +10,11 @@ from better_compute.domain.ids import derive
 from better_compute.domain.problems import Problem
 from better_compute.domain.state import PoolState, QuotaRow, Rollup, Work
 from fleetctl import guards
+from fleetctl.base import Base
 from fleetctl.desired import Desired
 from fleetctl.guards import Override
 from fleetctl.live import Live
+from fleetctl.plan import make
 from tests.builders import a_pool, an_offer
 from tests.fleets import CALLER, OWNER
 from tests.model import FACTS, ControlPlane, desired, entry, fleet
@@ -106,9 +108,8 @@ class Case:
         now: int = NOW,
     ) -> list[Problem]:
         live = self.live()
-        plan = ControlPlane(self.pools).plan(wished)
-        override = Override(allow or {}, "meant" if allow else None)
-        return guards.check(plan, live, wished, guards.in_force(wished, base), override, now)
+        plan = make(wished, live, base=Base("main", None, base) if base else None)
+        return guards.check(plan, live, Override(allow or {}, "meant" if allow else None), now)
 
     def blocked(self, wished: Desired, *args: Any, **kwargs: Any) -> list[tuple[str, str]]:
         """The rules that block, each with the override that would let exactly this pass."""

@@ -99,8 +99,7 @@ class World:
         live, fleet = self.live(), wished(entries)
         made = plan.make(fleet, live)
         known = [problem for problem in preflight.check(made, live, None) if problem.severity != "unchecked"]
-        limits = guards.in_force(fleet)
-        return made.with_findings([*known, *guards.check(made, live, fleet, limits, override, live.instance.now)])
+        return made.with_findings([*known, *guards.check(made, live, override, live.instance.now)])
 
     def report(self, entries: str, override: Override = NO_OVERRIDE, **header: Any) -> PlanReport:
         header = {"allow": override.numbers, "reason": override.reason, **header}
