@@ -38,11 +38,15 @@ class Entry(BaseModel):
 
 
 class TenantEntry(Entry):
+    """A tenant, below its parent; root always exists."""
+
     id: Id
     parent_id: Id = ROOT
 
 
 class SiteEntry(Entry):
+    """A site, of the tenant that owns its pools: shared or dedicated of root, custom of any other."""
+
     id: Id
     tenant_id: Id
     kind: Literal["shared", "dedicated", "custom"]
@@ -51,12 +55,16 @@ class SiteEntry(Entry):
 
 
 class IdentityEntry(Entry):
+    """Somebody who may act: a fleet's `caller` stands here."""
+
     id: Id
     tenant_id: Id
     kind: Literal["service", "user"] = "service"
 
 
 class AccountEntry(Entry):
+    """A provider account, for pools of class provider."""
+
     id: Id
     tenant_id: Id
     name: Name | None = None
@@ -98,6 +106,8 @@ class MachineEntry(Entry):
 
 
 class Content(Entry):
+    """What a control plane starts with; `instance` fixes its instance id. The same file twice changes nothing."""
+
     instance: Id | None = None
     tenants: list[TenantEntry] = []
     sites: list[SiteEntry] = []

@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "id": "Print the pool id that a key derives.",
     "whoami": "Show server, identity, pins and missing rights.",
     "schema": "Print the JSON Schemas of files and reports.",
+    "completion": "Print the completion script of a shell.",
 }
 """Name -> what it does, in the order people meet them."""
 
@@ -45,8 +46,8 @@ Environment: FLEETCTL_TOKEN holds the token. FLEETCTL_SERVER, FLEETCTL_TENANT an
 what the files say; files that name no server or caller take them from here. NO_COLOR: no colour.
 
 \b
-Completion, for bash (zsh and fish alike):
-  eval "$(_FLEETCTL_COMPLETE=bash_source fleetctl)"
+Completion, for bash (zsh and fish alike; see fleetctl completion --help):
+  fleetctl completion bash > ~/.local/share/bash-completion/completions/fleetctl
 """
 
 

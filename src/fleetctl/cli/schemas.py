@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from better_compute.bootstrap import world_schema
 from better_compute.domain.policy import schemas as of_policy
 from better_compute.domain.policy.fields import MODULES
 from fleetctl import snapshot
@@ -13,6 +14,7 @@ from fleetctl.report import schemas as of_reports
 
 _TEXTS: dict[str, Callable[[], str]] = {
     "fleet.v1": of_fleet.render,
+    "world.v1": world_schema.render,
     "snapshot.v1": snapshot.render_schema,
     **{name: partial(of_reports.render, name) for name in of_reports.FORMS},
     **{f"policy/{module}.v1": partial(of_policy.render, module) for module in MODULES},
