@@ -1,0 +1,210 @@
+"""Rules of fleets: what files may say, and which pools they mean."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fleetctl.catalogue.entry import Entries, Entry
+
+FLEETS: Final[Entries] = {
+    "fleet.adopt": Entry(
+        "An entry's `id` names no pool of the fleet's tenant.",
+        "To adopt is to take over a pool that is there; one with a given id cannot be made.",
+        "Correct the id, or drop it: then the key makes a pool.",
+    ),
+    "fleet.agree": Entry(
+        "Two documents give one root field different values.",
+        "A root field holds for the whole fleet.",
+        "Keep it in one document, or make both say the same.",
+    ),
+    "fleet.caller": Entry(
+        "Nobody names the caller; or all pools would be made anew beside live ones that look the same.",
+        "Pool ids derive from tenant, caller and key: under another caller every key means another pool.",
+        "Write `caller:`; after a change of identity list the old one under `previousCallers`.",
+    ),
+    "fleet.contradiction": Entry(
+        "Two fields cannot both be meant, such as `archived` beside `offers`.",
+        "Whichever was taken, the other would be ignored in silence.",
+        "Keep one of them.",
+    ),
+    "fleet.document": Entry(
+        "A YAML file in the fleet's directory is no fleet document.",
+        "A misspelt document that is skipped would look like pools that are gone.",
+        "Move the file, or list it under `exclude:` in the root document.",
+    ),
+    "fleet.empty": Entry(
+        "The files yield no pool at all.",
+        "Half a checkout must not read as the wish to have nothing.",
+        "Check the path; if it is meant, write `allowEmpty: true` in a change of its own.",
+    ),
+    "fleet.forEach": Entry(
+        "A `forEach` makes no entries, or more than one template may.",
+        "A template stands for entries that a reader can count.",
+        "Give each of its names a list of one value or more.",
+    ),
+    "fleet.keyPrefix": Entry(
+        "A key does not begin with the fleet's `keyPrefix`, or the prefix is too short.",
+        "The prefix says which pools are this fleet's when no entry names them any more.",
+        "Rename the new entry; a pool that is there may keep its key when it is adopted by `id`.",
+    ),
+    "fleet.null": Entry(
+        "A field is blank or null.",
+        "Nobody can tell none, all and the default apart by a blank.",
+        "Give it a value, or take the field out; a list of nothing is `[]`.",
+    ),
+    "fleet.offers": Entry(
+        "A list offers a pool whose own entry says that it has no offers, or that others keep them.",
+        "Both cannot hold.",
+        "Take `offers: []` or `offers: unmanaged` from the entry, or the offer from the list.",
+    ),
+    "fleet.offersUnstated": Entry(
+        "A live pool has offers, and the files say nothing of them.",
+        "Silence neither keeps nor withdraws: nothing is lost by leaving something out.",
+        "Write the offers, or `offers: []` to withdraw all, or `offers: unmanaged` to leave them to others.",
+    ),
+    "fleet.order": Entry(
+        "Some operations each wait for another, so that no order is legal.",
+        "Every state on the way must be one that the rules allow, also where an apply is cut short.",
+        "Make the change in two steps.",
+    ),
+    "fleet.ownTenant": Entry(
+        "A pool is offered to the tenant that owns it.",
+        "An owner sees its pools without an offer; its own limits are `ownerQuota`.",
+        "Write `ownerQuota` instead.",
+    ),
+    "fleet.policyRef": Entry(
+        "A `policyRef` names no policy of this fleet.",
+        "A pool without the policy it was given would run on other terms.",
+        "Correct the name, or add the policy under `policies:`.",
+    ),
+    "fleet.pool": Entry(
+        "An offer in a list is for a pool that no entry has.",
+        "A list offers what this fleet keeps.",
+        "Write the key or id of an entry.",
+    ),
+    "fleet.previously": Entry(
+        "The pool of the old key and that of the new key are both live.",
+        "An entry means one pool: the old one, as `previously` says.",
+        "Drop `previously` and give each an entry, or archive the one that is not meant.",
+    ),
+    "fleet.removed": Entry(
+        "A live pool of this fleet stands in no entry; or nobody can tell whether one does.",
+        "What left the files is listed in every plan, and never archived by that alone.",
+        "Write the tombstone of the hint, `released: true` to let it go, or plan with --base and --prune.",
+    ),
+    "fleet.rename": Entry(
+        "An entry would make a pool of the very shape of one that just left the files.",
+        "A renamed key would archive a pool with all that runs, and make an empty one in its place.",
+        "Write `previously: OLD-KEY`; if it is a new pool, say so with --allow rename=N.",
+    ),
+    "fleet.replaces": Entry(
+        "The pool that an entry replaces cannot go yet, or two places claim it.",
+        "A replaced pool is archived once nothing waits or runs in it.",
+        "Wait until it is empty and plan again; let one entry replace it, and give it none of its own.",
+    ),
+    "fleet.required": Entry(
+        "A field that must be there is missing.",
+        "It has no default that would be right for everybody.",
+        "Add it.",
+    ),
+    "fleet.selection": Entry(
+        "What --only or --except names is nothing, or leaves nothing.",
+        "A slip in a selector must not look like a fleet that is in sync.",
+        "Correct the selector: key=GLOB, site=, model=, tenant= or file=.",
+    ),
+    "fleet.server": Entry(
+        "No server is named.",
+        "A plan is of one control plane.",
+        "Write `server:` in the files, set FLEETCTL_SERVER, or give --server.",
+    ),
+    "fleet.tenantId": Entry(
+        "There is no fleet here, and the environment names no tenant.",
+        "Live state is always read as somebody's.",
+        "Name a fleet, or set FLEETCTL_TENANT and FLEETCTL_CALLER.",
+    ),
+    "fleet.tombstone": Entry(
+        "An entry is to be archived, and its pool never existed.",
+        "There is nothing to do; it is said because a slip in the key looks the same.",
+        "Check the key, or take the entry out.",
+    ),
+    "fleet.twice": Entry(
+        "A key, a policy name, or an offer to one tenant of one pool stands twice.",
+        "Whichever was taken, the other would be lost in silence.",
+        "Keep one of the two places that the message names.",
+    ),
+    "fleet.type": Entry(
+        "A value is of another type, or outside what the field allows.",
+        "Values are never converted: a text is no number.",
+        "Write what the message asks for.",
+    ),
+    "fleet.unknown": Entry(
+        "A field is none that a fleet has.",
+        "A misspelt field that is ignored is a wish that nobody grants.",
+        "Correct its name; a place for your own anchors is a field that begins with `x-`.",
+    ),
+    "fleet.variable": Entry(
+        "`${...}` names no variable of the entry's `forEach`.",
+        "It would stand in a key or a site as it is.",
+        "Name one of the variables; `$${` writes `${`.",
+    ),
+    "fleet.world": Entry(
+        "The world file that the files name is not there, is a fleet document, or stands unnamed among these.",
+        "A new control plane starts with it; tenants, sites and machines are no wishes of a fleet.",
+        "Name it under `server.world`, relative to that file, or move it out of the fleet's directory.",
+    ),
+    "init.exists": Entry(
+        "A starter fleet would overwrite files that are there.",
+        "A starter is a beginning, and destroys nothing.",
+        "Name a directory that is empty or new.",
+    ),
+    "base.files": Entry(
+        "The fleet at the base cannot be read.",
+        "A base that is skipped guards nothing.",
+        "Repair the fleet at the base first, or compare with another one.",
+    ),
+    "base.fleet": Entry(
+        "The base has no fleet at this place.",
+        "Its guards and its pools are not known then, and that is said.",
+        "If the fleet moved, give its old place with --base-dir.",
+    ),
+    "prune.base": Entry(
+        "Pools are to be pruned, and there is no base.",
+        "Only what files named once, and name no more, is archived so.",
+        "Give --base or --base-dir, or write the tombstones that the hint shows.",
+    ),
+    "git.repository": Entry(
+        "The fleet is in no git repository that can be read.",
+        "A base of a revision comes from there.",
+        "Run it in the checkout, or give --base-dir.",
+    ),
+    "git.revision": Entry(
+        "The repository has no such commit.",
+        "A shallow clone may lack it; a base that is absent is never skipped.",
+        "Fetch it, with enough history.",
+    ),
+    "git.mergeBase": Entry(
+        "No commit is known from which both sides went apart.",
+        "In a shallow clone the history ends before it.",
+        "Fetch more history.",
+    ),
+    "git.objects": Entry(
+        "A commit is there, and contents of it are not.",
+        "A clone with a filter leaves them out.",
+        "Fetch the repository without a filter.",
+    ),
+    "git.run": Entry(
+        "The program git could not be run.",
+        "A revision is read by asking it.",
+        "Install git, or name a directory instead.",
+    ),
+    "diff.empty": Entry(
+        "One side of a comparison has no fleet.",
+        "Everything would read as new, or as gone.",
+        "Name another revision, or another path: REVISION:PATH.",
+    ),
+    "diff.path": Entry(
+        "A side of a comparison is neither a directory nor a revision.",
+        "It is not guessed which of both was meant.",
+        "Write a path that is there, or a revision of this repository.",
+    ),
+}

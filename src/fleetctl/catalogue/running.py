@@ -1,0 +1,215 @@
+"""Rules of running: servers, tokens, databases, worlds, kept files, and calls."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fleetctl.catalogue.entry import Entries, Entry
+
+RUNNING: Final[Entries] = {
+    "api.path": Entry(
+        "The control plane has no such path.",
+        "A server's URL ends before `/v1`: what follows is the API's own.",
+        "Name the server itself.",
+    ),
+    "apply.answer": Entry(
+        "The control plane answered a write with something else than was asked for.",
+        "What is there is not what was planned, so nothing that stands on it is done.",
+        "Make a new plan.",
+    ),
+    "apply.call": Entry(
+        "Nobody can tell whether a write was carried out: no answer came.",
+        "It may have been; the same command finds out, and does not do it twice.",
+        "Run the same command again.",
+    ),
+    "client.answer": Entry(
+        "Something answered, and not as a control plane of this version does.",
+        "A gateway, a login page, or another version may stand there.",
+        "Check the URL, and what stands before the server.",
+    ),
+    "client.body": Entry(
+        "What was to be sent is no JSON.",
+        "A text is not Unicode, or it is nested too deep.",
+        "Correct the value.",
+    ),
+    "client.change": Entry(
+        "The name of the change that calls carry is too long.",
+        "Events keep it, and a header holds it.",
+        "Give a shorter --reason.",
+    ),
+    "client.connect": Entry(
+        "No connection to the server came about.",
+        "Nothing was sent, so nothing happened.",
+        "Check the URL, the network and the proxy.",
+    ),
+    "client.instance": Entry(
+        "Another control plane answered than before in the same run.",
+        "Two that share one address are two worlds, and a plan is of one.",
+        "Find out what answers at this address.",
+    ),
+    "client.network": Entry(
+        "The connection broke before the answer came.",
+        "The request may have been carried out or not.",
+        "Run the same command again.",
+    ),
+    "client.redirect": Entry(
+        "The server redirects to another place.",
+        "A token goes to nobody but the server that was named.",
+        "Name the place itself, if you trust it.",
+    ),
+    "client.server": Entry(
+        "The server's URL is none that can be asked.",
+        "Tokens are sent over https, or to this machine, and no other way.",
+        "Write https://HOST, or http://127.0.0.1:PORT.",
+    ),
+    "client.settings": Entry(
+        "Settings of the environment for certificates or proxies cannot be used.",
+        "A certificate that is not checked proves nothing, so nothing is sent without them.",
+        "Correct SSL_CERT_FILE or the proxy's URL.",
+    ),
+    "client.token": Entry(
+        "The token is none: it holds blanks, line ends or signs that no token has.",
+        "It would not arrive as it is.",
+        "Check the file or variable that holds it.",
+    ),
+    "client.walk": Entry(
+        "Pools change faster than they can be read as one state.",
+        "A plan on a mixture of two states would be wrong.",
+        "Try again when less is written.",
+    ),
+    "server.derivation": Entry(
+        "The server derives ids in a way that this build does not know.",
+        "No id that is computed here would be right there.",
+        "Use the build of that server.",
+    ),
+    "server.digestKey": Entry(
+        "The server's key for digests is none.",
+        "Digests of secrets under no key would give them away.",
+        "Check that it is a control plane of this version.",
+    ),
+    "server.rights": Entry(
+        "The identity may not read what a plan reads, or may do nothing of it, or the tenant is not there.",
+        "A plan on a part of the state would be wrong.",
+        "`fleetctl whoami` lists the rights that are missing.",
+    ),
+    "target.pins": Entry(
+        "The environment names another server, tenant or caller than the files.",
+        "A plan against the wrong place is the most expensive slip there is.",
+        "Unset the variable, or correct the files; only --server overrides, and the plan says so.",
+    ),
+    "token.file": Entry(
+        "The token file cannot be read, or is no text.",
+        "Without it nobody would know who asks.",
+        "Check its path and its rights.",
+    ),
+    "token.missing": Entry(
+        "There is no token for the server.",
+        "Over the network the token says who asks.",
+        "Set FLEETCTL_TOKEN, or give --token-file FILE.",
+    ),
+    "plan.digest": Entry(
+        "The plan is not the one that --expect approves.",
+        "A digest stands for one change against one live state.",
+        "Look at the new plan, and approve it.",
+    ),
+    "plan.expired": Entry(
+        "The plan file has expired, by the server's clock.",
+        "What was approved long ago may have been approved for another world.",
+        "Make a new plan.",
+    ),
+    "plan.file": Entry(
+        "The file is no plan of this version, or was altered.",
+        "A plan file approves: what is not exactly what was written approves nothing.",
+        "Make the plan again.",
+    ),
+    "plan.inputs": Entry(
+        "The files wish something else than when the plan was made.",
+        "Who approved the plan has not seen this wish.",
+        "Make a new plan.",
+    ),
+    "plan.stale": Entry(
+        "The live state is not the one that the plan was made for.",
+        "Its operations could do something else now than was approved.",
+        "Make a new plan; the message names what moved, and who moved it.",
+    ),
+    "plan.target": Entry(
+        "The plan was made for another server, tenant, caller or fleet.",
+        "Approval is for one place.",
+        "Make the plan for this target.",
+    ),
+    "report.file": Entry(
+        "The file is no plan, report or drift of this version, or was altered.",
+        "What is shown must be what was written.",
+        "Name a file that `fleetctl` kept, unchanged.",
+    ),
+    "snapshot.file": Entry(
+        "The file is no snapshot of this version, or was cut or altered.",
+        "A plan on half a state would archive the other half.",
+        "Take the snapshot again.",
+    ),
+    "snapshot.target": Entry(
+        "The snapshot is of another server or tenant than the files name.",
+        "A plan is of one control plane.",
+        "Take a snapshot with these files.",
+    ),
+    "export.out": Entry(
+        "An export would replace a file, or would be read as part of the fleet it is made from.",
+        "An export is a beginning, and destroys nothing.",
+        "Name another directory.",
+    ),
+    "bootstrap.token": Entry(
+        "The first token cannot be written, or is there already.",
+        "It is shown once, to one file.",
+        "Name another file, or use the token that is there.",
+    ),
+    "identity.owner": Entry(
+        "A token is to be made for an identity that is not there.",
+        "A token is somebody's.",
+        "Create the identity first, or correct its name.",
+    ),
+    "version": Entry(
+        "The object has another version than the one that the write names.",
+        "Somebody changed it in between.",
+        "Read it again; for a plan, make a new one.",
+    ),
+    "world": Entry(
+        "A world file says something that cannot be.",
+        "It is what a new control plane starts with: tenants, sites, identities, accounts and machines.",
+        "Correct the place that the message names.",
+    ),
+    "world.identity": Entry(
+        "The files' caller is no identity of the embedded control plane.",
+        "It believes the caller's name, and knows those that its world file declares.",
+        "Add the line of the hint under `identities:` in the world file.",
+    ),
+    "serve.files": Entry(
+        "The process may open too few files to serve.",
+        "Every connection is one.",
+        "Raise the limit: `ulimit -n 1024`.",
+    ),
+    "serve.listen": Entry(
+        "The address cannot be listened at.",
+        "It is taken, not this machine's, or no address.",
+        "Write HOST:PORT, with a port that is free.",
+    ),
+    "storage": Entry(
+        "The database did not answer, or could not do it now.",
+        "It may be down, busy, or out of room; nothing was half done.",
+        "Try again; the log of the control plane has what the database said.",
+    ),
+    "storage.damaged": Entry(
+        "The database is damaged.",
+        "What is in it cannot be trusted.",
+        "Restore it from a backup.",
+    ),
+    "storage.schema": Entry(
+        "The database was written by a newer build.",
+        "An older one would not know what it must keep true.",
+        "Run the build that migrated it, or a later one.",
+    ),
+    "storage.url": Entry(
+        "The database's URL names none that can be used.",
+        "It is SQLite in a file, or PostgreSQL.",
+        "Write sqlite:///FILE or postgresql://HOST/NAME.",
+    ),
+}
