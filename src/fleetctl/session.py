@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from better_compute.domain.ids import KEY_SAYS, is_key
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, did_you_mean
-from fleetctl import collector, machine, report, target
+from fleetctl import collector, history, machine, report, target
 from fleetctl import live as reading
 from fleetctl.desired import Desired, worlds
 from fleetctl.desired.declared import Declared
@@ -59,16 +60,24 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """Files and live state, both read. `commit` is the one that the files are of; see `machine.commit_of`. `declared`:
-    what the world file has, which need not be in the database."""
+    """Files and live state, both read. `client` of None: the live state stood in a file, and nobody can be asked.
+    `read_history` reads the last events of pools' objects. `commit` is the one that the files are of; see
+    `machine.commit_of`. `declared`: what the world file has, which need not be in the database."""
 
     request: Request
     desired: Desired
     target: target.Target
-    client: Client
+    client: Client | None
     live: Live
+    read_history: history.Reader
     commit: str | None
     declared: Declared
+
+    @property
+    def plane(self) -> Client:
+        """The control plane, of a session that has one."""
+        assert self.client is not None, "a session on a snapshot asks nobody"
+        return self.client
 
     def header(self, expires_at: int | None = None) -> report.Header:
         return report.Header(
@@ -85,6 +94,7 @@ class Session:
             allow=self.request.override.numbers,
             reason=self.request.override.reason,
             expires_at=expires_at,
+            snapshot=self.client is None,
         )
 
     def shown(self, made: Plan, expires_at: int | None = None) -> report.PlanReport:
@@ -99,10 +109,13 @@ def read(request: Request) -> Desired:
 
 @contextmanager
 def opened(request: Request, wished: Desired) -> Iterator[Session]:
-    """Choose the target of files that were read just now, and read the live state. Raises ComputeError, FilesError for
-    a world file, and Stop for a pin that does not match."""
+    """Choose the target of files that were read just now, and read the live state: of the control plane, or of the
+    request's snapshot. Raises ComputeError, FilesError for a world file, and Stop for a pin that does not match."""
     commit = machine.commit_of(request.directory, wished.files)
     caller_of(wished)
+    if request.snapshot is not None:
+        yield _on_snapshot(request, request.snapshot, wished, commit)
+        return
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.directory)
     with connected(wished, chosen, request) as connection:
         url, declared = target.shown(chosen.server, request.directory), Declared(chosen.server, wished.tenant_id)
@@ -115,9 +128,42 @@ def opened(request: Request, wished: Desired) -> Iterator[Session]:
             target=chosen,
             client=connection.client,
             live=live,
+            read_history=partial(history.read, connection.client),
             commit=commit,
             declared=declared,
         )
+
+
+def _on_snapshot(request: Request, path: Path, wished: Desired, commit: str | None) -> Session:
+    """No server is reached, and no token needed. Raises ComputeError, and Stop for a snapshot of another target."""
+    from fleetctl import snapshot  # not at the top: a session on a server reads none
+
+    saved = snapshot.read(path)
+    chosen = target.of_snapshot(wished, request.environ, request.server, request.directory, saved.live.instance.url)
+    snapshot.check(saved, wished, target.shown(chosen.server, request.directory))
+    return offline(request, wished, saved.live, saved.history.among, chosen, commit)
+
+
+def offline(
+    request: Request,
+    wished: Desired,
+    live: Live,
+    read_history: history.Reader,
+    chosen: target.Target,
+    commit: str | None = None,
+) -> Session:
+    """A session on live state that nobody was asked for just now."""
+    collector.resume()
+    return Session(
+        request=request,
+        desired=wished,
+        target=chosen,
+        client=None,
+        live=live,
+        read_history=read_history,
+        commit=commit,
+        declared=Declared(chosen.server, wished.tenant_id),
+    )
 
 
 @contextmanager

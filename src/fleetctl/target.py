@@ -94,6 +94,20 @@ def choose(
     )
 
 
+def of_snapshot(desired: Desired, environ: Mapping[str, str], flag: str | None, base: Path, url: str) -> Target:
+    """The target that a snapshot of `url` must be of: what the flag, the files or the environment name, else its own.
+    No token is read. Raises Stop for a pin that does not match."""
+    check_pins(desired, environ, base, PINS if flag is None else PINS - {SERVER})
+    pin = _spelled(desired.server, base)
+    return Target(
+        server=flag if flag is not None else desired.server or environ.get(SERVER) or url,
+        overridden=flag is not None and pin is not None and not _same(SERVER, flag, pin),
+        token=None,
+        server_from="",
+        token_from="",
+    )
+
+
 def _pinned(desired: Desired) -> str:
     """Where the files name the server, if they do."""
     place = desired.places.get("server")

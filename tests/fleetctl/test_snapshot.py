@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from better_compute.domain.problems import ComputeError
-from fleetctl import history, preflight, snapshot
-from fleetctl.comparison import compared
+from fleetctl import flow, history, snapshot
 from fleetctl.desired import Desired
-from fleetctl.desired.load import load
-from fleetctl.drift import find
 from fleetctl.errors import Stop
+from fleetctl.guards import Override
 from fleetctl.live import Live
 from fleetctl.live import read as read_live
-from fleetctl.plan import make
+from fleetctl.report import DriftReport, PlanReport
+from fleetctl.session import Request
 from fleetctl.snapshot import Saved
-from tests.e2e.homes import Home, entry, pool_id
+from tests.e2e.homes import Home, entry, pool_id, served
 
 POOLS = [
     entry("fra1-a", {"acme": 8, "globex": 4}, policy={"note": "zażółć \U0001f600", "token": "hunter2"}),
@@ -118,30 +117,58 @@ class TestFile:
         assert "FLEETCTL_TENANT" in ran.err
 
 
+def asked(home: Home, path: Path, **fields: Any) -> Request:
+    """What a command on the fleet asks for when it is given a snapshot."""
+    usual: dict[str, Any] = {"server": None, "environ": {}, "token_file": None, "timeout": 1.0}
+    usual |= {"override": Override({}), "tell": lambda _: None, "snapshot": path}
+    return Request(path=home.directory, **{**usual, **fields})
+
+
 class TestPlan:
-    def test_from_a_snapshot_has_the_digest_of_the_live_plan(self, home: Home) -> None:
-        saved = snapshot.read(taken(home))
-        live = home.plan().report
-        made = make(load(home.directory), saved.live)
-        assert made.operations
-        assert made.digest == live["digest"]
-        assert made.inputs == live["inputs"]
-        assert [operation.digest for operation in made.operations] == [o["digest"] for o in live["operations"]]
+    def test_from_a_snapshot_is_the_live_plan(self, home: Home) -> None:
+        path, live = taken(home), home.plan().report
+        home.database.unlink()
+        made = cast(PlanReport, flow.plan(asked(home, path)).report)
+        assert made["operations"] == live["operations"] != []
+        assert [made[name] for name in ("digest", "inputs", "sequence", "reader", "losses", "capacity")] == [
+            live[name] for name in ("digest", "inputs", "sequence", "reader", "losses", "capacity")
+        ]
+        assert (made["snapshot"], live["snapshot"]) == (True, False)
+        assert made["createdAt"] == snapshot.read(path).live.instance.now
+        assert not home.database.exists()
 
     def test_what_it_does_not_hold_is_unchecked(self, home: Home) -> None:
-        saved = snapshot.read(taken(home))
-        found = preflight.check(make(load(home.directory), saved.live), saved.live, None)
-        assert {(problem.rule, problem.severity) for problem in found} >= {("offer.tenant", "unchecked")}
-        assert {problem.severity for problem in found if problem.rule == "offer.tenant"} == {"unchecked"}
+        found = cast(PlanReport, flow.plan(asked(home, taken(home))).report)["findings"]
+        assert {(f["rule"], f["severity"]) for f in found} >= {
+            ("offer.tenant", "unchecked"),
+            ("server.rights", "unchecked"),
+        }
+
+    def test_over_a_network_it_needs_no_token(self, home: Home) -> None:
+        with served(home) as (_, proxy):
+            path = home.directory.parent / "live.json"
+            ran = home.run("snapshot", "--server", proxy.url, "--out", path)
+            assert ran.code == 0, ran.said
+            live = home.plan().report
+        made = cast(PlanReport, flow.plan(asked(home, path, server=proxy.url)).report)
+        assert (made["digest"], made["server"]) == (live["digest"], live["server"])
+        with pytest.raises(Stop) as caught:
+            flow.plan(asked(home, path))
+        assert caught.value.exit_code == 4
+
+    def test_a_pin_of_the_environment_holds_too(self, home: Home) -> None:
+        with pytest.raises(Stop) as caught:
+            flow.plan(asked(home, taken(home), environ={"FLEETCTL_TENANT": "acme"}))
+        assert caught.value.exit_code == 4
 
     def test_drift_tells_since_when_and_by_whom(self, home: Home) -> None:
-        saved = snapshot.read(taken(home))
-        differences = compared(load(home.directory), saved.live)
-        found = find(differences, saved.history.among, saved.live.instance.now).found
-        live = home.run("drift", "--format", "json").report["drift"]
-        told = [(d.kind, d.key, d.to_tenant_id, d.since, d.actor_id) for d in found]
-        assert told == [(d["kind"], d["key"], d["toTenantId"], d["since"], d["actorId"]) for d in live]
-        assert ("changed", "fra1-a", "acme") in {each[:3] for each in told}
+        path, live = taken(home), home.run("drift", "--format", "json").report
+        home.database.unlink()
+        found = cast(DriftReport, flow.drift(asked(home, path)).report)
+        assert found["drift"] == live["drift"]
+        told = [(d["kind"], d["key"], d["toTenantId"], d["actorId"]) for d in found["drift"]]
+        assert ("changed", "fra1-a", "acme", "sa_hand") in told
+        assert (found["snapshot"], live["snapshot"]) == (True, False)
 
 
 def refused(path: Path) -> str:

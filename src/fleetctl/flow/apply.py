@@ -92,14 +92,14 @@ def _approved(saved: approval.SavedPlan | None, expect: str | None, made: Plan, 
         approval.by_digest(expect, made)
     if saved is None:
         return made.digest
-    approval.by_file(saved, made, session.live, session.client, session.commit)
+    approval.by_file(saved, made, session.live, session.plane, session.commit)
     return saved.digest
 
 
 def _run(made: Plan, session: Session, how: How, stream: Stream | None, stop: Event) -> tuple[Outcome, ...]:
     with ThreadPoolExecutor(how.parallelism) as executor:
         writer = applying.Writer(
-            client=session.client,
+            client=session.plane,
             executor=executor,
             parallelism=how.parallelism,
             change=_change(made, session),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from fleetctl import drift as drifting
-from fleetctl import history, machine, outputs, report
+from fleetctl import machine, outputs, report
 from fleetctl.comparison import compared
 from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_OK
 from fleetctl.flow.finished import Finished
@@ -38,6 +37,6 @@ def drift(request: Request) -> Finished:
     with opened(request, read(request)) as session:
         # 4. Compare; 5. ask the events who did it.
         differences = compared(session.desired, session.live)
-        found = drifting.find(differences, partial(history.read, session.client), session.live.instance.now)
+        found = drifting.find(differences, session.read_history, session.live.instance.now)
         document = report.of_drift(found, session.header())
     return Finished(document, EXIT_OK if found.is_in_sync else EXIT_CHANGES, "\n".join(found.remarks))

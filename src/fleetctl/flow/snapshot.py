@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fleetctl import history, machine, outputs
+from fleetctl import machine, outputs
 from fleetctl.flow.rooted import rooted
 from fleetctl.session import Request, opened
 
@@ -19,7 +19,7 @@ def snapshot(request: Request, out: Path | None) -> bytes:
     outputs.check(wished, request.directory, saved=out)
     # 2. Choose the target; 3. read the live state, and the last events of its objects.
     with opened(request, wished) as session:
-        data = saving.file_bytes(saving.Saved(session.live, history.read(session.client, session.live.pools)))
+        data = saving.file_bytes(saving.Saved(session.live, session.read_history(session.live.pools, 0)))
     # 4. Keep it, and say what it holds.
     if out is not None:
         machine.save(out, data)

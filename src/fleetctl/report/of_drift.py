@@ -10,8 +10,7 @@ from fleetctl.report import forms, parts
 from fleetctl.report.parts import Header
 
 
-def of_drift(drift: Drift, header: Header, *, snapshot: bool = False) -> forms.DriftReport:
-    """`snapshot`: the live state was read from a file."""
+def of_drift(drift: Drift, header: Header) -> forms.DriftReport:
     comparison = drift.comparison
     kinds = Counter(one.kind for one in drift.found if one.expected is None)
     return {
@@ -20,7 +19,7 @@ def of_drift(drift: Drift, header: Header, *, snapshot: bool = False) -> forms.D
         "commit": header.commit,
         "base": parts.base(comparison),
         "selection": parts.selection(comparison, drift.outside),
-        "snapshot": snapshot,
+        "snapshot": header.snapshot,
         "drift": [_drifted(one) for one in drift.found],
         "summary": {
             "changed": kinds["changed"],

@@ -39,7 +39,7 @@ def of_plan(plan: Plan, header: Header, *, desired: Desired, live: Live) -> form
         "findings": parts.worst_first(plan.findings),
         "notes": [parts.note(note) for note in plan.comparison.notes],
         "drift": None if plan.comparison.base is None else [o.n for o in plan.operations if "drift" in o.causes],
-        "snapshot": False,
+        "snapshot": header.snapshot,
         "losses": tenants.losses(changes),
         "capacity": tenants.capacity(ledger(plan, live, desired.prices)),
         "summary": _summary(plan, desired),

@@ -21,7 +21,8 @@ _NAMES = re.compile(r"[^.\[\]\"]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a report is of. Times are epoch milliseconds by the server's clock."""
+    """What a report is of. Times are epoch milliseconds by the server's clock. `snapshot`: the live state was read from
+    a file."""
 
     fleet: str
     tenant_id: str
@@ -36,6 +37,7 @@ class Header:
     allow: Mapping[str, int] = field(default_factory=dict)
     reason: str | None = None
     expires_at: int | None = None
+    snapshot: bool = False
 
 
 def headed(header: Header) -> forms.Headed:
