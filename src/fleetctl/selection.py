@@ -76,6 +76,7 @@ def check(selection: Selection, desired: Desired, live: Mapping[str, PoolState],
     """Raises ComputeError for a selector that selects nothing of the fleet: that is a slip, and nothing in sync."""
     things = [_of_entry(entry, live.get(entry.pool_id)) for entry in desired.entries.values()]
     things += [_of_removed(removed) for removed in diff.removed]
+    things += [_of_entry(pool.entry, pool.live) for pool in diff.pools if pool.heir]
     problems = []
     for flag, selectors in (("--only", selection.only), ("--except", selection.exclude)):
         for selector in selectors:
