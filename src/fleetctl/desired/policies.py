@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from better_compute.domain.ids import is_key
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.nearest import Nearest
 from fleetctl.desired.place import Place
@@ -56,8 +57,9 @@ def apply(parts: Sequence[Part], known: Mapping[str, Place], lost: Collection[ob
 
 def _references(pools: Seq) -> Iterator[tuple[int, str]]:
     for index, item in enumerate(pools):
-        if isinstance(item, Map) and isinstance(item.get(_REF), str):
-            yield index, item[_REF]
+        name = item.get(_REF) if isinstance(item, Map) else None
+        if isinstance(name, str) and is_key(name):  # anything else is a fault of shape
+            yield index, name
 
 
 def _over(base: Any, entry: Map) -> Map:
