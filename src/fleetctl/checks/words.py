@@ -26,6 +26,7 @@ _FUNCTIONS = (
 _OPERATORS = {"=": "==", "and": "&&", "or": "||", "&": "&&", "|": "||", "not": "!", "is": "=="}
 """What people write from other languages."""
 _UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
+_OVERLOAD = re.compile(r"found no matching overload for '([^']*)' applied to '([^']*)'")
 _TOKEN = re.compile(r"'([^']*)'")
 _EXPECTED = re.compile(r" expecting \{.*")
 _END = re.compile(r"(?:(missing .*) at|mismatched input) '<EOF>'.*")
@@ -57,6 +58,8 @@ def of_mistake(mistake: Mistake, check: Check) -> Said:
         return _undeclared(found[1], line, mistake.column, check)
     if "recursion limit" in mistake.message:
         return Said("it is nested too deeply", "split it into several checks")
+    if found := _OVERLOAD.match(mistake.message):
+        return Said(f"{found[1].strip('_')} does not take {found[2]}", column=mistake.column)
     if mistake.message.endswith("cannot be the operand of a select operation"):
         return Said("it asks for a field of something that has none", "of a list: pools.all(p, …)", mistake.column)
     if not mistake.message.startswith("Syntax error"):

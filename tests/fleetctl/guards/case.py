@@ -15,6 +15,7 @@ from fleetctl.desired import Desired
 from fleetctl.guards import Override
 from fleetctl.live import Live
 from fleetctl.plan import make
+from fleetctl.selection import Selection
 from tests.builders import a_pool, an_offer
 from tests.fleets import CALLER, OWNER
 from tests.model import FACTS, ControlPlane, desired, entry, fleet
@@ -31,6 +32,7 @@ EVERYTHING = {
 }
 """Guards that let everything pass, so that a test looks at one."""
 
+EVERY_POOL = Selection()
 Quota = dict[str, int]
 
 
@@ -106,9 +108,10 @@ class Case:
         allow: dict[str, int] | None = None,
         base: Desired | None = None,
         now: int = NOW,
+        selected: Selection = EVERY_POOL,
     ) -> list[Problem]:
         live = self.live()
-        plan = make(wished, live, base=Base("main", None, base) if base else None)
+        plan = make(wished, live, base=Base("main", None, base) if base else None, selected=selected)
         return guards.check(plan, live, Override(allow or {}, "meant" if allow else None), now)
 
     def blocked(self, wished: Desired, *args: Any, **kwargs: Any) -> list[tuple[str, str]]:

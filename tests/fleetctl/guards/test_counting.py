@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from better_compute.domain.atoms import UNLIMITED
+from fleetctl.desired import Desired
+from fleetctl.selection import parse
 from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, tombstone
+from tests.model import desired, fleet
 
 
 def live(count: int) -> tuple[Case, list[str]]:
@@ -15,6 +18,11 @@ def live(count: int) -> tuple[Case, list[str]]:
     for key in keys:
         case.pool(key)
     return case, keys
+
+
+def prefixed(*entries: dict[str, Any], **limits: Any) -> Desired:
+    """A fleet that owns all keys of fra1."""
+    return desired(fleet(*entries, keyPrefix="fra1-", guards=limits))
 
 
 class TestArchives:
@@ -78,6 +86,19 @@ class TestArchives:
         assert case.blocked(files(*two, **limits)) == [("guard.archives", "archives=2")]
         limits["maxArchivePercent"] = 20
         assert case.blocked(files(*two, **limits)) == []
+
+    def test_removed_pools_are_still_this_fleets(self) -> None:
+        """Selected or not: a part of a fleet has no larger share than the whole."""
+        case = Case()
+        for n in range(20):
+            case.pool(f"fra1-{n:02}")
+        kept = [*map(tombstone, ["fra1-00", "fra1-01"]), entry("fra1-02")]
+        limits = {"maxArchives": 99, "maxArchivePercent": 10}
+        wished = prefixed(*kept, **limits)
+        assert case.blocked(wished) == []
+        assert case.blocked(wished, selected=parse(["key=fra1-0[01]"], [])) == []
+        limits["maxArchivePercent"] = 9
+        assert case.blocked(prefixed(*kept, **limits)) == [("guard.archives", "archives=2")]
 
     def test_an_archived_pool_is_not_archived_again(self) -> None:
         case = Case()
