@@ -74,7 +74,8 @@ def _read(path: Path, name: str, caller: str | None) -> Desired:
     try:
         return load(path, caller=caller, empty_ok=True)
     except FilesError as error:
-        told = [f"{problem.source}: {problem.message}" for problem in error.problems[:_TOLD]]
+        # Where the files were written to for this is nobody's business.
+        told = [f"{problem.source}: {problem.message}".replace(str(path), name) for problem in error.problems[:_TOLD]]
         if more := len(error.problems) - _TOLD:
             told += [f"and {more} more"] if more > 0 else []
         message = f"the fleet at the base, {name}, cannot be read"

@@ -29,8 +29,8 @@ def drifted(home: Home) -> list[dict[str, Any]]:
     with unchanged(home):
         ran = home.run("drift", "--format", "json")
     found: list[dict[str, Any]] = ran.report["drift"]
-    assert ran.code == (2 if found else 0), ran.said
-    counts = {kind: ran.report["summary"][kind] for kind in ("changed", "pending", "removed")}
+    assert ran.code == (2 if any(each["expected"] is None for each in found) else 0), ran.said
+    counts = {kind: ran.report["summary"][kind] for kind in ("changed", "pending", "removed", "expected")}
     assert sum(counts.values()) == len(found)
     return found
 
@@ -171,6 +171,75 @@ def test_pools_of_others_are_no_drift(home: Home) -> None:
 def test_without_a_prefix_no_pool_counts_as_removed(home: Home) -> None:
     home.wish(POOLS[0], fleet="platform")
     assert drifted(home) == []
+
+
+def test_a_pool_that_is_let_go_is_no_drift(home: Home) -> None:
+    wish(home, POOLS[0], {"idempotencyKey": "fra1-b", "released": True})
+    assert drifted(home) == []
+
+
+# Callers that were.
+
+
+def test_what_a_previous_caller_did_for_this_fleet_is_this_fleets(home: Home) -> None:
+    rotated = {"caller": "sa_other", "previousCallers": ["sa_fleet"]}
+    wish(home, *POOLS, **rotated)
+    assert drifted(home) == []
+    wish(home, entry("fra1-a", {"acme": 9}, policy={"maxPending": "6h"}), POOLS[1], **rotated)
+    assert told(home) == {("pending", "fra1-a", "acme", "sa_fleet")}
+    hand(home, "pools/offer", "fra1-a", "sa_fleet", None, toTenantId="acme", quota={"gpu": 7})
+    assert told(home) == {("changed", "fra1-a", "acme", "sa_fleet")}
+
+
+# Differences that are expected.
+
+
+def expecting(home: Home, **fields: Any) -> None:
+    wish(home, *POOLS, expected=[{"key": "fra1-a", "reason": "trial", **fields}])
+
+
+OFFER = {"toTenantId": "acme", "quota": {"gpu": 9}, "priority": 3}
+
+
+@pytest.mark.parametrize("path", [None, "offers", "offers[acme]"])
+def test_a_difference_that_is_expected_is_told_and_does_not_count(home: Home, path: str | None) -> None:
+    hand(home, "pools/offer", "fra1-a", **OFFER)
+    expecting(home, **({"path": path} if path else {}))
+    [found] = drifted(home)
+    assert (found["expected"], found["kind"]) == ("trial", "changed")
+
+
+@pytest.mark.parametrize("path", ["policy", "offers[acme].quota", "offers[acm]", "offers[acme].quota.gp"])
+def test_what_goes_beyond_the_expected_counts_whole(home: Home, path: str) -> None:
+    hand(home, "pools/offer", "fra1-a", **OFFER)
+    expecting(home, path=path)
+    assert [found["expected"] for found in drifted(home)] == [None]
+
+
+def test_each_path_of_a_difference_may_be_expected_for_itself(home: Home) -> None:
+    hand(home, "pools/offer", "fra1-a", **OFFER)
+    paths = {"offers[acme].quota.gpu": "trial", "offers[acme].priority": "urgent"}
+    expected = [{"key": "fra1-a", "path": path, "reason": reason} for path, reason in paths.items()]
+    wish(home, *POOLS, expected=expected)
+    assert [found["expected"] for found in drifted(home)] == ["trial; urgent"]
+
+
+def test_an_expectation_of_another_entry_or_one_that_is_over_does_not_count(home: Home) -> None:
+    hand(home, "pools/offer", "fra1-a", **OFFER)
+    wish(home, *POOLS, expected=[{"key": "fra1-b", "reason": "trial"}])
+    assert [found["expected"] for found in drifted(home)] == [None]
+    expecting(home, until="2020-01-01T00:00Z")
+    ran = home.run("drift")
+    assert ran.code == 2
+    assert "fra1-a was expected to differ until 2020-01-01 00:00:00 UTC, and counts again" in ran.said
+    assert "fleet.yaml:" in ran.said
+    expecting(home, until="2999-01-01T00:00Z")
+    assert home.run("drift").code == 0
+
+
+def test_a_pool_that_left_the_files_may_be_expected(home: Home) -> None:
+    wish(home, POOLS[0], expected=[{"key": "fra1-b", "reason": "moves next week"}])
+    assert [(found["kind"], found["expected"]) for found in drifted(home)] == [("removed", "moves next week")]
 
 
 def test_text_names_who_and_when(home: Home) -> None:

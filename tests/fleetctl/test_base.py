@@ -1,0 +1,120 @@
+"""The files of a fleet as they were: out of git's objects, or another directory; never left out in silence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleetctl import base
+from fleetctl.errors import Stop
+from tests.e2e.homes import entry
+from tests.repository import Repository
+
+ROOT = {"apiVersion": "fleet/v1", "tenantId": "root", "caller": "sa_fleet"}
+
+
+def text(*keys: str, **root: Any) -> str:
+    return json.dumps({**ROOT, **root, "pools": [entry(key, []) for key in keys]})
+
+
+def keys(found: base.Base) -> set[str | None]:
+    assert found.desired is not None
+    return {each.key for each in found.desired.entries.values()}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    """A fleet of two files in a folder of its own, and a change on a branch, beside a further commit on main."""
+    made = Repository(tmp_path / "repository")
+    made.commit(**{"fleets/fleet": text("a"), "fleets/sites/fra1": '{"pools": []}'})
+    made.git("checkout", "-q", "-b", "change")
+    made.commit(**{"fleets/fleet": text("a", "b")})
+    made.git("checkout", "-q", "main")
+    made.commit(**{"fleets/fleet": text("a", "later")})
+    made.git("checkout", "-q", "change")
+    return made
+
+
+def test_the_base_is_the_fleet_where_the_branches_went_apart(repository: Repository) -> None:
+    found = base.at_ref(repository.path / "fleets", "main", caller=None)
+    assert (found.ref, found.commit) == ("main", repository.git("merge-base", "main", "HEAD"))
+    assert keys(found) == {"a"}
+    assert found.desired is not None
+    assert [each.place.source().file for each in found.desired.entries.values()] == ["fleet.yaml"]
+    assert keys(base.at_ref(repository.path / "fleets" / "fleet.yaml", "main", caller=None)) == {"a"}
+
+
+def test_what_is_not_committed_is_none_of_it(repository: Repository) -> None:
+    (repository.path / "fleets" / "fleet.yaml").write_text(text("z"))
+    assert keys(base.at_ref(repository.path / "fleets", "HEAD", caller=None)) == {"a", "b"}
+
+
+def test_the_fleet_is_found_from_wherever_the_command_runs(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository.path / "fleets" / "sites")
+    assert keys(base.at_ref(Path(".."), "main", caller=None)) == {"a"}
+
+
+def test_a_fleet_that_was_not_there_is_a_base_without_one(repository: Repository) -> None:
+    (repository.path / "new").mkdir()
+    (repository.path / "new" / "fleet.yaml").write_text(text("n"))
+    found = base.at_ref(repository.path / "new", "main", caller=None)
+    assert (found.desired, found.commit) == (None, repository.git("merge-base", "main", "HEAD"))
+    found = base.at_ref(repository.path / "new" / "fleet.yaml", "main", caller=None)
+    assert found.desired is None
+
+
+@pytest.mark.parametrize("was", ["{", "", "pools: [{idempotencyKey: a, sharng: mig}]"])
+def test_files_that_cannot_be_read_are_an_error_and_no_empty_base(tmp_path: Path, was: str) -> None:
+    made = Repository(tmp_path / "repository")
+    made.commit(fleet=was)
+    made.commit(fleet=text("a"))
+    with pytest.raises(Stop) as stopped:
+        base.at_ref(made.path, "HEAD^", caller=None)
+    assert (stopped.value.rule, stopped.value.exit_code) == ("base.files", 1)
+    told, *_ = stopped.value.details
+    assert told.startswith("fleet.yaml:1" if was else "HEAD^ (")
+
+
+def test_a_revision_that_is_not_there_is_an_error(repository: Repository) -> None:
+    with pytest.raises(Stop, match="no commit release"):
+        base.at_ref(repository.path / "fleets", "release", caller=None)
+
+
+def test_a_caller_stands_in_where_the_base_named_none(tmp_path: Path) -> None:
+    made = Repository(tmp_path / "repository")
+    root = {name: value for name, value in ROOT.items() if name != "caller"}
+    made.commit(fleet=json.dumps({**root, "pools": [entry("a", [])]}))
+    found = base.at_ref(made.path, "HEAD", caller="sa_fleet")
+    assert found.desired is not None
+    assert found.desired.caller == "sa_fleet"
+
+
+def test_another_directory_may_be_the_base(tmp_path: Path) -> None:
+    (tmp_path / "was").mkdir()
+    (tmp_path / "was" / "fleet.yaml").write_text(text("a"))
+    found = base.at_dir(tmp_path / "was", caller=None)
+    assert (found.ref, found.commit, keys(found)) == (str(tmp_path / "was"), None, {"a"})
+    with pytest.raises(Stop):
+        base.at_dir(tmp_path / "nowhere", caller=None)
+
+
+def test_a_link_that_leads_out_of_the_fleet_is_refused_at_the_base_too(tmp_path: Path) -> None:
+    (tmp_path / "secret.yaml").write_text(text("x"))
+    made = Repository(tmp_path / "repository")
+    (made.path / "link.yaml").symlink_to(tmp_path / "secret.yaml")
+    made.commit(fleet=text("a"))
+    with pytest.raises(Stop) as stopped:
+        base.at_ref(made.path, "HEAD", caller=None)
+    assert "link leads" in " ".join(stopped.value.details)
+
+
+def test_a_single_file_may_be_a_link_beside_what_it_leads_to(tmp_path: Path) -> None:
+    made = Repository(tmp_path / "repository")
+    (made.path / "link.yaml").symlink_to("real.yaml")
+    made.commit(real=text("a"))
+    assert keys(base.at_ref(made.path / "link.yaml", "HEAD", caller=None)) == {"a"}
