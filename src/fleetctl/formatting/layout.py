@@ -2,7 +2,8 @@
 
 Two blanks a level, lists indented below their key, one blank behind a dash, a colon and a comma, none inside brackets,
 comments at the level of what they stand at, at most one empty line in a row. A dash stands on the line of its item;
-else lines are neither joined nor split, and comments that stand in a column stay there.
+else lines are neither joined nor split. Comments behind values stand two blanks behind them; those that stand in one
+column, with no empty line between, in one again.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ class _Layout:
         self._brackets: list[int] = []  # the indentation that each open one closes at
         self._begins = False  # whether an entry of a block begins here
         self._breaks = 0  # line ends at the end of the output
+        self._notes: dict[tuple[int, int], list[tuple[int, int]]] = {}  # see `_note`
+        self._paragraph = 0
 
     def take(self, token: Any) -> None:
         self._follow(token)
@@ -64,6 +67,10 @@ class _Layout:
 
     def finish(self) -> str:
         self._gap(None, len(self._text))
+        for notes in self._notes.values():
+            column = max(length for _, length in notes) + _STEP
+            for index, length in notes:
+                self._out[index] = " " * (column - length)
         return "".join(self._out)
 
     def _follow(self, token: Any) -> None:
@@ -115,7 +122,8 @@ class _Layout:
             self._put(_between(self._last, token))
             return
         if comment := first.strip():
-            self._put(self._blanks(len(first) - len(first.lstrip())) + comment)
+            self._note(len(first) - len(first.lstrip()))
+            self._put(comment)
         target = self._target(token)
         column = token.start_mark.column if token is not None else 0
         if token is not None:
@@ -126,17 +134,19 @@ class _Layout:
             self._comment(line, target, column)
         self._new_line(target)
 
-    def _blanks(self, written: int) -> str:
-        """What stands before a comment behind a value, where so many blanks are written: more of them than usual are
-        there for its column, which it keeps."""
-        column = self._end - (self._text.rfind("\n", 0, self._end) + 1) + written
-        return " " * (max(column - self._line, _STEP) if written > _STEP else _STEP)
+    def _note(self, blanks: int) -> None:
+        """Room before a comment behind a value, where so many blanks are written. How much is known at the end: it is
+        kept by paragraph and written column, with the length of the line so far."""
+        column = self._end - (self._text.rfind("\n", 0, self._end) + 1) + blanks
+        self._notes.setdefault((self._paragraph, column), []).append((len(self._out), self._line))
+        self._out.append("")
 
     def _comment(self, line: str, target: int, column: int) -> None:
         """A line of its own: empty, or with a comment. One that stands deeper than what follows it belongs to the block
         that ended before."""
         comment = line.strip()
         if not comment:
+            self._paragraph += 1
             self._end_line()
             if self._out and self._breaks < 2:
                 self._put("\n")

@@ -1,0 +1,114 @@
+"""Laws of formatting over generated fleets and disturbed texts: it says the same, once is enough, a plan stays."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from yaml.cyaml import CBaseLoader
+
+from fleetctl.desired.inputs import canonical_inputs
+from fleetctl.desired.load import load
+from fleetctl.files import FilesError, read_text
+from fleetctl.formatting import format_fleet, format_text
+from tests.fleets import Fleet, fleets, write
+
+RICH = """\
+# of the fleet
+apiVersion: fleet/v1   # the version
+x-terms: &terms {gpu: 8,
+  vcpu: 4}  # shared
+pools:
+- idempotencyKey: "fra1-a"
+  # about the policy
+  policy:
+      note: |
+          text
+            more
+
+      keep: |+
+          kept
+
+
+      folded: >2-
+          deep
+        flat
+      long: plain
+         text
+      quoted: "in \\
+         quotes"   # behind
+      nested: [{
+         a: 1
+         }, [b,
+         c]]
+  offers:
+  - toTenantId: 'acme'
+    quota: *terms
+    # deep
+  # behind the offers
+- &b
+  idempotencyKey: b
+  policy: {<<: *terms}
+  ? explicit
+  : value
+# at the root
+offers:
+  - - 1
+    -
+      - 2
+---
+# alone
+"""
+GAPS = (" ", "    ", "\n", "\n\n\n", " # c\n", "\n# c\n", "\n    # c\n", "\n  ", "\n      ", " #c\n        ")
+
+
+@st.composite
+def disturbed(draw: st.DrawFn) -> str:
+    """The rich text with blanks, line ends and comments put between its tokens."""
+    text = RICH
+    for _ in range(draw(st.integers(1, 4))):
+        try:
+            tokens = [*yaml.scan(text, CBaseLoader)]
+        except yaml.YAMLError:
+            return text
+        places = sorted({place for token in tokens for place in (token.start_mark.index, token.end_mark.index)})
+        at = draw(st.sampled_from(places))
+        text = text[:at] + draw(st.sampled_from(GAPS)) + text[at:]
+    return text
+
+
+def comments(text: str) -> list[str]:
+    """The comments of a text in which no value holds a number sign."""
+    return [found.rstrip() for found in re.findall(r"#.*", text)]
+
+
+def test_the_rich_text_is_read() -> None:
+    assert [len(document.root) for document in read_text(RICH.encode(), "fleet.yaml")] == [4]
+
+
+@given(disturbed())
+def test_a_text_that_is_read_says_the_same_when_it_is_formatted(text: str) -> None:
+    try:
+        before = read_text(text.encode(), "fleet.yaml")
+    except FilesError:
+        return
+    made = format_text(text)
+    assert [document.root for document in read_text(made.encode(), "fleet.yaml")] == [d.root for d in before]
+    assert comments(made) == comments(text)
+    assert format_text(made) == made
+
+
+@given(fleets(), st.randoms(use_true_random=False))
+def test_formatting_changes_no_plan_and_once_is_enough(fleet: Fleet, random: Random) -> None:
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        write(fleet, directory, random)
+        before = canonical_inputs(load(directory))
+        assert {file.status for file in format_fleet(directory, check=False)} <= {"formatted", "unchanged"}
+        assert canonical_inputs(load(directory)) == before
+        assert {file.status for file in format_fleet(directory, check=True)} == {"unchanged"}
