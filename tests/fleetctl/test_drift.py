@@ -182,7 +182,7 @@ def test_a_pool_that_is_let_go_is_no_drift(home: Home) -> None:
 
 
 def test_what_a_previous_caller_did_for_this_fleet_is_this_fleets(home: Home) -> None:
-    rotated = {"caller": "sa_other", "previousCallers": ["sa_fleet"]}
+    rotated: dict[str, Any] = {"caller": "sa_other", "previousCallers": ["sa_fleet"]}
     wish(home, *POOLS, **rotated)
     assert drifted(home) == []
     wish(home, entry("fra1-a", {"acme": 9}, policy={"maxPending": "6h"}), POOLS[1], **rotated)
@@ -198,7 +198,7 @@ def expecting(home: Home, **fields: Any) -> None:
     wish(home, *POOLS, expected=[{"key": "fra1-a", "reason": "trial", **fields}])
 
 
-OFFER = {"toTenantId": "acme", "quota": {"gpu": 9}, "priority": 3}
+OFFER: dict[str, Any] = {"toTenantId": "acme", "quota": {"gpu": 9}, "priority": 3}
 
 
 @pytest.mark.parametrize("path", [None, "offers", "offers[acme]"])
