@@ -70,8 +70,11 @@ Count = Annotated[
     Says(f"a whole number from {_LIMITS[0]} to {_LIMITS[1]}", says.whole(*_LIMITS)),
 ]
 Percent = Annotated[float, *_number(0, 100, "a number from 0 to 100")]
-Ratio = Annotated[float, *_number(0, None, "a number, 0 or more")]
-Price = Ratio
+Price = Annotated[float, *_number(0, None, "a number, 0 or more")]
+Oversell = Annotated[
+    Annotated[float, Field(ge=0, allow_inf_nan=False)] | None,
+    Says("a number, 0 or more, or null for no limit", says.number(0, None)),
+]
 Model = Annotated[str, Field(pattern=MODEL), Says("a GPU family such as H100", says.model)]
 Time = Annotated[
     str,

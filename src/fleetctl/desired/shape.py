@@ -20,6 +20,7 @@ from fleetctl.desired.kinds import (
     Id,
     Line,
     Model,
+    Oversell,
     Path,
     Percent,
     Policy,
@@ -27,7 +28,6 @@ from fleetctl.desired.kinds import (
     Price,
     Priority,
     Quota,
-    Ratio,
     Sentence,
     Time,
     Variables,
@@ -184,7 +184,7 @@ class Guards(Record):
     max_archive_percent: Percent = _optional("The same as a share of the fleet's live pools; left out: 10.")
     max_withdrawals: Count = _optional("Offers that one apply may withdraw; left out: 10.")
     max_gpus_withdrawn: Count = _optional("GPUs (atoms) that one apply may take from tenants; left out: 256.")
-    max_oversell: Ratio | None = _optional(
+    max_oversell: Oversell = _optional(
         "Tenants' quota of a pool per schedulable GPU, at the end; null or left out: no limit."
     )
     allow_below_use: Flag = _optional("Whether a quota may drop under what is in use; left out: false.")
