@@ -12,9 +12,20 @@ from better_compute.client.pools import Created, Granted
 from better_compute.client.preflight import Verdict
 from better_compute.client.retry import Retry
 from better_compute.wire import decode
-from better_compute.wire.views import SystemInfoView, WhoamiView
+from better_compute.wire.views import EventView, SystemInfoView, WhoamiView
 
-__all__ = ["Attempt", "Calls", "Client", "Created", "Granted", "Retry", "SystemInfoView", "Verdict", "WhoamiView"]
+__all__ = [
+    "Attempt",
+    "Calls",
+    "Client",
+    "Created",
+    "EventView",
+    "Granted",
+    "Retry",
+    "SystemInfoView",
+    "Verdict",
+    "WhoamiView",
+]
 
 
 class Client:

@@ -107,6 +107,11 @@ RUNNING: Final[Entries] = {
         "Over the network the token says who asks.",
         "Set FLEETCTL_TOKEN, or give --token-file FILE.",
     ),
+    "explain.unknown": Entry(
+        "There is nothing of this name to explain.",
+        "It is no pool of the files or the server, and no rule or code.",
+        "Check the spelling, and --fleet.",
+    ),
     "plan.digest": Entry(
         "The plan is not the one that --expect approves.",
         "A digest stands for one change against one live state.",

@@ -21,6 +21,8 @@ COMMANDS: Final = {
     "diff": "Show what one fleet wishes differently from another.",
     "snapshot": "Keep the live state in a file, for plan and drift.",
     "export": "Write the live pools and offers as fleet files.",
+    "explain": "Say what a pool, a rule, a code or a finding is.",
+    "test": "Run fleet tests: plans that are as they say, without a server.",
     "id": "Print the pool id that a key derives.",
     "whoami": "Show server, identity, pins and missing rights.",
     "schema": "Print the JSON Schemas of files and reports.",

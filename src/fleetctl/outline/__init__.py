@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from fleetctl.outline import applied, drifted, fleet_diff, formatted, plan, small, started
+from fleetctl.outline import applied, drifted, explained, fleet_diff, formatted, plan, small, started, tested
 from fleetctl.outline.applied import progress
 from fleetctl.outline.results import Result, results
 from fleetctl.outline.shape import Outline, plain
@@ -24,6 +24,7 @@ _LONG: Final[dict[str, Callable[..., Outline]]] = {
     "apply": applied.outline,
     "drift": drifted.outline,
     "diff": fleet_diff.outline,
+    "explanation": explained.outline,
     "format": formatted.outline,
     "validation": small.validation,
     "error": small.error,
@@ -31,6 +32,7 @@ _LONG: Final[dict[str, Callable[..., Outline]]] = {
 """By the kind of report, those of which something may be left out."""
 _SHORT: Final[dict[str, Callable[..., Outline]]] = {
     "init": started.outline,
+    "tests": tested.outline,
     "id": small.derived_id,
     "whoami": small.whoami,
 }

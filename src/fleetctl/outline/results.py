@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fleetctl.report.forms import (
         ApplyReport,
         Drifted,
+        FleetTestResult,
         FormattedFile,
         Operation,
         Outcome,
@@ -64,9 +65,11 @@ def results(report: Report) -> Iterator[Result]:
             yield from map(_drifted, report["drift"])
         case "validation" | "error":
             yield from _problems(report["problems"])
+        case "tests":
+            yield from map(_test, report["tests"])
         case "format":
             yield from map(_file, report["files"])
-        case "id" | "whoami" | "diff" | "init":
+        case "id" | "whoami" | "diff" | "init" | "explanation":
             return
         case _:
             assert_never(report)
@@ -95,6 +98,18 @@ def _problems(problems: Iterable[Problem]) -> Iterator[Result]:
             hint=escape(problem["hint"]),
             source=source,
         )
+
+
+def _test(test: FleetTestResult) -> Result:
+    name, mismatches = escape(test["name"]), test["mismatches"]
+    return Result(
+        group="tests",
+        name=name,
+        rule="test.failed" if mismatches else "test.passed",
+        status="failed" if mismatches else "passed",
+        text=f"{name}: {'; '.join(escape(each['message']) for each in mismatches) or 'passed'}",
+        source=mismatches[0]["source"] if mismatches else test["source"],
+    )
 
 
 def _file(file: FormattedFile) -> Result:

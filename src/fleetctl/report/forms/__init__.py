@@ -8,6 +8,19 @@ from __future__ import annotations
 
 from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, Outcome
 from fleetctl.report.forms.drifted import Drifted, DriftReport, DriftSummary
+from fleetctl.report.forms.explained import (
+    ExplainedEntry,
+    ExplainedEvent,
+    ExplainedLive,
+    ExplainedPool,
+    ExplanationReport,
+    Machines,
+    PolicyPart,
+    Row,
+    Tenancy,
+    Topic,
+    WishedOffer,
+)
 from fleetctl.report.forms.fleet_diff import (
     ChangedLimit,
     ChangedOffer,
@@ -54,13 +67,16 @@ from fleetctl.report.forms.small import (
     WhoamiReport,
 )
 from fleetctl.report.forms.started import InitReport
+from fleetctl.report.forms.tested import FleetTestResult, FleetTestsReport, FleetTestsSummary, Mismatch
 
 Report = (
     PlanReport
     | ApplyReport
     | DriftReport
     | FleetDiffReport
+    | FleetTestsReport
     | FormatReport
+    | ExplanationReport
     | InitReport
     | ValidationReport
     | IdReport
@@ -86,8 +102,16 @@ __all__ = [
     "DriftSummary",
     "Drifted",
     "ErrorReport",
+    "ExplainedEntry",
+    "ExplainedEvent",
+    "ExplainedLive",
+    "ExplainedPool",
+    "ExplanationReport",
     "FleetDiffReport",
     "FleetDiffSummary",
+    "FleetTestResult",
+    "FleetTestsReport",
+    "FleetTestsSummary",
     "FormatReport",
     "FormatSummary",
     "FormatVersion",
@@ -99,6 +123,8 @@ __all__ = [
     "Inverse",
     "Json",
     "Loss",
+    "Machines",
+    "Mismatch",
     "Missing",
     "Note",
     "Operation",
@@ -106,15 +132,20 @@ __all__ = [
     "Pins",
     "PlanReport",
     "PlanSummary",
+    "PolicyPart",
     "Problem",
     "Reason",
     "Report",
+    "Row",
     "Selection",
     "Server",
     "Share",
     "Source",
     "Stock",
+    "Tenancy",
+    "Topic",
     "ValidationReport",
     "ValidationSummary",
     "WhoamiReport",
+    "WishedOffer",
 ]

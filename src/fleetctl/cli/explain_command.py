@@ -1,0 +1,38 @@
+"""`fleetctl explain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fleetctl.cli import options, streams
+from fleetctl.cli.options import Common
+
+
+@click.command(
+    "explain",
+    help="Say what WHAT is: a pool, by its key or id (what the files say of it and where, what is live, what happened"
+    " last); an error code; a rule; or a finding as it was printed.",
+    epilog=options.examples(
+        "fleetctl explain fra1-h100 --fleet fleet/",
+        "fleetctl explain guard.archives",
+        "fleetctl explain 'fleet.yaml:8:5: a repeated key [yaml.duplicateKey]'",
+    ),
+)
+@click.argument("what")
+@click.option(
+    "--fleet",
+    "path",
+    type=click.Path(path_type=Path),
+    default=".",
+    metavar="PATH",
+    help="Where the fleet is; left out: here.",
+)
+@click.option("--offline", is_flag=True, help="Say what the files say; ask no server.")
+@options.common(options.output, options.target)
+def command(common: Common, what: str, offline: bool) -> int:
+    from fleetctl.flow.explain import explain  # not with the others: it brings the catalogue, which they do not need
+
+    finished = explain(common.request, what, offline=offline)
+    return streams.finish(finished, common.format, verbose=common.verbose)
