@@ -46,6 +46,10 @@ WISHES = (
     "    providerAccountId: pa\n",
     "    id: pool_x\n",
     "    archived: true\n",
+    "    released: true\n",
+    "    protect: true\n",
+    "    previously: old\n",
+    "    replaces: old\n",
     "fleet: other\n",
     "keyPrefix: fra\n",
 )

@@ -234,6 +234,12 @@ def test_pools_may_be_absent_or_empty_in_a_document() -> None:
         (pool(sharing="Null"), "pools[fra1-a].sharing", "leave it out"),
         (pool(siteId=""), "pools[fra1-a].siteId", "give it a value"),
         (pool(archived=""), "pools[fra1-a].archived", "leave it out"),
+        (pool(released=""), "pools[fra1-a].released", "leave it out"),
+        (pool(protect=""), "pools[fra1-a].protect", "leave it out"),
+        (pool(previously=""), "pools[fra1-a].previously", "the key that the pool was made under"),
+        (pool(replaces=""), "pools[fra1-a].replaces", "the key of the pool that this one takes the place of"),
+        (pool(policyRef=""), "pools[fra1-a].policyRef", "the name of one of the policies"),
+        (pool(forEach=""), "pools[fra1-a].forEach", "such as {site: [fra1, ams1]}"),
         (pool(id=""), "pools[fra1-a].id", "leave it out"),
         (pool(providerAccountId=""), "pools[fra1-a].providerAccountId", "leave it out"),
         (pool() + "fleet:\n", "fleet", "leave it out"),
@@ -528,6 +534,11 @@ def test_a_key_prefix_has_at_least_three_characters(value: str) -> None:
         (pool(offers="3"), "pools[fra1-a].offers", "a list of offers, or unmanaged"),
         (pool(policy="h100-standard"), "pools[fra1-a].policy", "a map of policy fields"),
         (pool(policy="[]"), "pools[fra1-a].policy", "a map of policy fields"),
+        (pool(released="yes"), "pools[fra1-a].released", "true or false"),
+        (pool(protect="1"), "pools[fra1-a].protect", "true or false"),
+        (pool(previously="[a]"), "pools[fra1-a].previously", "1 to 128 of"),
+        (pool(previously='""'), "pools[fra1-a].previously", "not empty"),
+        (pool(replaces="true"), "pools[fra1-a].replaces", "1 to 128 of"),
         (pool(**{"class": "3"}), "pools[fra1-a].class", "a pool class"),
         (offer(quota="8"), "pools[fra1-a].offers[acme].quota", "such as {gpu: 8}"),
     ],
@@ -546,6 +557,10 @@ def test_what_has_the_wrong_shape_is_refused_with_what_is_allowed(text: str, pat
         (pool() + "pool: []\n", "pool", "pools"),
         (pool(gpumodel="H100"), "pools[fra1-a].gpumodel", "gpuModel"),
         (pool(gpu_model="H100"), "pools[fra1-a].gpu_model", "gpuModel"),
+        (pool(previous="a"), "pools[fra1-a].previous", "previously"),
+        (pool(replace="a"), "pools[fra1-a].replace", "replaces"),
+        (pool(protected="true"), "pools[fra1-a].protected", "protect"),
+        (pool(foreach="{a: [b]}"), "pools[fra1-a].foreach", "forEach"),
         (offer(priorty="1"), "pools[fra1-a].offers[acme].priorty", "priority"),
         (pool() + "offers: [{pol: a, pool: fra1-a, toTenantId: acme, quota: {gpu: 1}}]", "offers[0].pol", "pool"),
         (pool() + "defaults: {ofer: {}}\n", "defaults.ofer", "offer"),
@@ -566,6 +581,12 @@ def test_an_unknown_field_is_refused_at_its_name_with_the_nearest_one(text: str,
         (pool(priority="5"), "pools[fra1-a].priority", "a field of its offers[]"),
         (pool(maxPending="6h"), "pools[fra1-a].maxPending", "a field of its policy"),
         (pool(vcpu="64"), "pools[fra1-a].vcpu", "a row of its ownerQuota"),
+        (pool(freeze="[]"), "pools[fra1-a].freeze", ""),
+        (pool(guards="{}"), "pools[fra1-a].guards", "a field of the document, one level further out"),
+        (pool(checks="[]"), "pools[fra1-a].checks", "a field of the document, one level further out"),
+        (pool() + "previously: a\n", "previously", "a field of its pools[]"),
+        (pool() + "protect: [a]\n", "protect", "a field of its pools[] or guards"),
+        (pool() + "defaults: {pool: {policyRef: a}}\n", "defaults.pool.policyRef", ""),
         (pool(tenantId="root"), "pools[fra1-a].tenantId", "a field of the document, one level further out"),
         (offer(gpu="8"), "pools[fra1-a].offers[acme].gpu", "a row of its quota"),
         (offer(siteId="s"), "pools[fra1-a].offers[acme].siteId", "a field of the pool, one level further out"),
@@ -674,6 +695,19 @@ def test_a_fleet_without_pools_is_refused(text: str) -> None:
     problem = refusal(text)
     assert problem.rule == "fleet.empty"
     assert "allowEmpty: true" in problem.hint
+
+
+def test_a_fleet_may_be_read_before_it_has_a_pool(tmp_path: Path) -> None:
+    (tmp_path / "fleet.yaml").write_text(HEAD + "guards: {maxArchives: 2}\n")
+    with pytest.raises(FilesError):
+        load(tmp_path)
+    read = load(tmp_path, empty_ok=True)
+    assert (read.entries, read.tenant_id, read.limits.max_archives, read.allow_empty) == ({}, "root", 2, False)
+
+
+def test_every_file_of_the_fleet_is_known_and_no_other() -> None:
+    read = desired(pool(), "x-a: 1", "pools: []", "policies: {std: {}}", "checks: []")
+    assert read.files == {f"{n}.yaml" for n in range(5)}
 
 
 def test_a_fleet_may_be_empty_when_it_says_so() -> None:

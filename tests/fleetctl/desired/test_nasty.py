@@ -45,7 +45,54 @@ NAMES = (
     "policy",
     "model_config",
     "quota",
+    "forEach",
+    "policyRef",
+    "policies",
+    "previously",
+    "replaces",
+    "released",
+    "protect",
+    "guards",
+    "checks",
+    "expected",
+    "prices",
+    "previousCallers",
 )
+RICH: dict[str, Any] = {
+    "previousCallers": ["sa_old"],
+    "policies": {"std": {"maxPending": "6h", "hostReserve": {"vcpu": 4}}, "none": {}},
+    "prices": {"H100": 2.1},
+    "expected": [{"key": "a", "path": "policy.note", "until": "2026-12-20T00:00Z", "reason": "test"}],
+    "guards": {
+        "maxArchives": 1,
+        "maxArchivePercent": 10,
+        "maxOversell": None,
+        "protect": ["fra1-p01"],
+        "freeze": [{"from": "2026-12-20T00:00Z", "to": "2027-01-02T00:00Z", "reason": "holidays"}],
+    },
+    "checks": [{"name": "c", "severity": "deny", "each": "pool", "expr": "true", "message": "m"}],
+}
+"""Root fields that say more than most fleets do."""
+TEMPLATE: dict[str, Any] = {
+    "forEach": {"site": ["fra1", "ams1"], "n": [1, 2]},
+    "idempotencyKey": "fra1-${site}-${n}",
+    "siteId": "site_${site}",
+    "class": "metal-host",
+    "gpuModel": "H100",
+    "policyRef": "std",
+    "policy": {"hostReserve": {"vcpu": None}, "note": "$${site} ${n}"},
+    "previously": "old-${site}-${n}",
+    "protect": True,
+}
+MOVED: dict[str, Any] = {
+    "idempotencyKey": "fra1-new",
+    "siteId": "s",
+    "class": "metal-host",
+    "gpuModel": "H100",
+    "replaces": "fra1-old",
+    "policyRef": "none",
+    "offers": [{"toTenantId": "acme", "quota": {"gpu": 8}}],
+}
 
 
 def ways(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -122,6 +169,9 @@ def check_places(problems: list[Problem], directory: Path) -> None:
 
 def break_values(fleet: Fleet, random: Random, directory: Path) -> None:
     documents = fleet.documents()
+    if random.random() < 0.5:
+        documents[0] = deepcopy({**RICH, **documents[0]})
+        documents[0]["pools"] += deepcopy([TEMPLATE, MOVED, {"idempotencyKey": "fra1-gone", "released": True}])
     for _ in range(random.randint(1, 3)):
         mutate(random.choice(documents), random)
     for number, document in enumerate(documents):

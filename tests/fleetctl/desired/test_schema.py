@@ -23,6 +23,11 @@ OFFER = {"toTenantId": "acme", "quota": {"gpu": 8}}
 HEAD = {"apiVersion": "fleet/v1", "tenantId": "root", "caller": "sa_fleet"}
 KEEP = HEAD | {"pools": [POOL]}
 ABSENT = object()
+WINDOW = {"from": "2026-12-20T00:00Z", "to": "2027-01-02T00:00:00+01:00", "reason": "holidays"}
+CHECK = {"name": "a", "severity": "deny", "expr": "true", "message": "all is well"}
+EXPECTED = {"key": "fra1-a", "reason": "moving"}
+TEMPLATE = {"forEach": {"site": ["fra1", "ams1"], "n": [1, 2]}, "idempotencyKey": "${site}-a-${n}"}
+STD = KEEP | {"policies": {"std": {"maxPending": "6h", "acceptance": [{"kind": "diag.nvml"}]}}}
 
 
 def pool(**fields: Any) -> dict[str, Any]:
@@ -77,6 +82,22 @@ GOOD = [
     pool(**{"class": "provider", "agent": "none", "providerAccountId": "pa_north"}),
     pool(offers="unmanaged"),
     pool(offers=[]),
+    pool(**TEMPLATE),
+    pool(**TEMPLATE, siteId="site_${site}", gpuModel="H${n}00"),
+    pool(**TEMPLATE, id="pool_${site}${n}", offers=[OFFER | {"toTenantId": "${site}"}], policy={"maxPending": "${n}h"}),
+    pool(previously="fra1-b", protect=True),
+    pool(replaces="fra1-b", released=False),
+    HEAD | {"pools": [{"idempotencyKey": "fra1-a", "released": True}, {"id": "pool_x", "released": True}]},
+    STD,
+    STD | {"pools": [POOL | {"policyRef": "std"}]},
+    STD | {"pools": [POOL | {"policyRef": "std", "policy": {"maxPending": None, "overcommit": {"vcpu": None}}}]},
+    STD | {"pools": [POOL | {"policyRef": "std", "policy": {"gpu": {"mig": None}, "note": None}}]},
+    KEEP | {"policies": {}, "checks": [], "prices": {}, "expected": [], "guards": {}, "previousCallers": []},
+    KEEP | {"previousCallers": ["sa_old"], "prices": {"H100": 2.1, "L40S": 0}},
+    KEEP | {"expected": [EXPECTED, EXPECTED | {"path": "policy.maxPending", "until": "2026-12-20T00:00Z"}]},
+    KEEP | {"checks": [CHECK, CHECK | {"name": "b", "severity": "warn", "each": "pool", "expr": "true\n&& true"}]},
+    KEEP | {"guards": {"maxArchives": 0, "maxArchivePercent": 12.5, "maxOversell": None, "allowBelowUse": True}},
+    KEEP | {"guards": {"maxOversell": 1.5, "protect": ["fra1-a", "pool_x"], "freeze": [WINDOW]}},
     offer(quota={"gpu": 0, "vcpu": 1, "licences": 3}, priority=-1000, includeDescendants=True),
 ]
 BAD = [
@@ -129,6 +150,51 @@ BAD = [
     offer(priority=None),
     offer(includeDescendants="on"),
     offer(quotas={"gpu": 1}),
+    pool(idempotencyKey="${site}-a"),
+    pool(siteId="site_${site}"),
+    pool(offers=[OFFER | {"toTenantId": "${site}"}]),
+    pool(**TEMPLATE | {"forEach": {}}),
+    pool(**TEMPLATE | {"forEach": None}),
+    pool(**TEMPLATE | {"forEach": {"site": []}}),
+    pool(**TEMPLATE | {"forEach": {"site": "fra1", "n": [1]}}),
+    pool(**TEMPLATE | {"forEach": {"site": [None], "n": [1]}}),
+    pool(**TEMPLATE | {"forEach": {"site": ["a", "a"], "n": [1]}}),
+    pool(**TEMPLATE | {"forEach": {"a b": ["a"]}}),
+    pool(**TEMPLATE, ownerQuota={"gpu": "${n}"}),
+    pool(**TEMPLATE, archived="${n}"),
+    pool(**TEMPLATE, sharing="solo"),
+    pool(**TEMPLATE, colour="${site}"),
+    pool(previously=""),
+    pool(replaces=None),
+    pool(released="yes"),
+    pool(protect=1),
+    pool(policyRef=3),
+    STD | {"pools": [POOL | {"policyRef": "std", "policy": {"maxPending": "6 hours"}}]},
+    STD | {"pools": [POOL | {"policyRef": "std", "policy": {"acceptance": [{"kind": None}]}}]},
+    pool(policy={"maxPending": None}),
+    KEEP | {"policies": None},
+    KEEP | {"policies": {"std": None}},
+    KEEP | {"policies": {"a b": {}}},
+    KEEP | {"previousCallers": "sa_old"},
+    KEEP | {"prices": {"h100": 1}},
+    KEEP | {"prices": {"H100": -1}},
+    KEEP | {"prices": {"H100": "1"}},
+    KEEP | {"expected": [{"key": "fra1-a"}]},
+    KEEP | {"expected": [EXPECTED | {"until": "2026-12-20"}]},
+    KEEP | {"checks": [CHECK | {"severity": "error"}]},
+    KEEP | {"checks": [CHECK | {"each": "pools"}]},
+    KEEP | {"checks": [CHECK | {"expr": " "}]},
+    KEEP | {"checks": [CHECK | {"message": ""}]},
+    KEEP | {"checks": {"a": CHECK}},
+    KEEP | {"guards": None},
+    KEEP | {"guards": {"maxArchives": None}},
+    KEEP | {"guards": {"maxArchives": -1}},
+    KEEP | {"guards": {"maxArchivePercent": 101}},
+    KEEP | {"guards": {"maxOversell": "1.5"}},
+    KEEP | {"guards": {"protect": "fra1-a"}},
+    KEEP | {"guards": {"freeze": [WINDOW | {"to": "2027-01-02T00:00"}]}},
+    KEEP | {"guards": {"freeze": [{"from": "2026-12-20T00:00Z"}]}},
+    KEEP | {"guards": {"limit": 3}},
 ]
 
 
