@@ -43,20 +43,31 @@ def stock(rows: Sequence[Stock], *, verbose: bool) -> Section:
     table = Table(
         columns=(Column("GPUs"), Column("site"), *_LIMITS, *_OVERSELL),
         rows=tuple(
-            (
-                _model(row),
-                escape(row["siteId"]),
-                *_limits([row]),
-                "unknown" if row["schedulable"] is None else f"{row['schedulable']:,}",
-                *(_ratio(row, side) for side in (row["oversellBefore"], row["oversellAfter"])),
-            )
-            for row in shown
+            (_model(row), escape(row["siteId"]), *_limits([row]), _there(row), *_oversell(row)) for row in shown
         ),
-        marks=tuple(
-            "oversold" if (row["oversellAfter"] or 0) > max(1, row["oversellBefore"] or 0) else "" for row in shown
-        ),
+        marks=tuple("oversold" if _is_worse(row) else "" for row in shown),
     )
     return Section(title="Capacity by site", table=table, more=_more(len(rows) - len(shown)))
+
+
+def _there(row: Stock) -> str:
+    before, after = ("unknown" if it is None else f"{it:,}" for it in (row["schedulable"], row["schedulableAfter"]))
+    return before if before == after else f"{before} -> {after}"
+
+
+def _oversell(row: Stock) -> tuple[str, str]:
+    return _ratio(row["oversellBefore"], row["schedulable"]), _ratio(row["oversellAfter"], row["schedulableAfter"])
+
+
+def _ratio(ratio: float | None, there: int | None) -> str:
+    if ratio is not None:
+        return f"{ratio:,.2f}x"
+    return "unlimited" if there else "unknown"
+
+
+def _is_worse(row: Stock) -> bool:
+    """Whether more is promised than is there, and more so than before."""
+    return (row["oversellAfter"] or 0) > max(1, row["oversellBefore"] or 0)
 
 
 def _model(row: Share | Stock) -> str:
@@ -85,12 +96,6 @@ def _costs(rows: Sequence[Share]) -> tuple[str, str]:
 def _cost(sides: Sequence[float | None]) -> str:
     known = [side for side in sides if side is not None]
     return f"{sum(known):,.2f}" if len(known) == len(sides) else "unknown"
-
-
-def _ratio(row: Stock, ratio: float | None) -> str:
-    if ratio is not None:
-        return f"{ratio:,.2f}x"
-    return "unknown" if row["schedulable"] is None else "unlimited"
 
 
 def _more(left: int) -> tuple[Words, ...]:

@@ -35,6 +35,7 @@ def outline(report: PlanReport, *, verbose: bool) -> Outline:
             _losses(report),
             operations.section(report["operations"], verbose=verbose),
             problems.section(report["findings"], verbose=verbose),
+            Section(title="Notes", items=tuple(_notes(report))),
             capacity.shares(report["capacity"]["shares"], verbose=verbose),
             capacity.stock(report["capacity"]["stock"], verbose=verbose),
         ),
@@ -51,6 +52,8 @@ def _facts(report: PlanReport) -> Mapping[str, str]:
     }
     if report["selection"]:
         facts["part"] = selection(report["selection"])
+    if report["prune"]:
+        facts["prune"] = "pools that left the files, and that the base names, are archived"
     if report["allow"]:
         allowed = ", ".join(f"{escape(name)}={number}" for name, number in report["allow"].items())
         facts["allow"] = f"{allowed}: {escape(report['reason'] or '')}"
@@ -77,6 +80,11 @@ def _losses(report: PlanReport) -> Section:
             )
         )
     return Section(title="Who loses", items=tuple(items), in_columns=True)
+
+
+def _notes(report: PlanReport) -> Iterator[Item]:
+    for note in report["notes"]:
+        yield Item(subject=escape(note["sentence"]), where=place(note["source"]))
 
 
 def _closing(report: PlanReport) -> Iterator[Sentence]:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from better_compute.domain.escape import escape
+
 _WIDEST = 48
 
 Tone = Literal["plain", "strong", "quiet", "good", "notice", "bad"]
@@ -116,7 +118,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """A report in words. `opening` comes before all else and is alarming; `closing` are the sums, and what to do."""
+    """A report in words. `fleet` is as the report has it, not escaped. `opening` comes before all else and is alarming;
+    `closing` are the sums, and what to do."""
 
     kind: str
     fleet: str | None = None
@@ -125,6 +128,13 @@ class Outline:
     opening: tuple[Sentence, ...] = ()
     sections: tuple[Section, ...] = ()
     closing: tuple[Sentence, ...] = ()
+
+    @property
+    def heading(self) -> Sentence:
+        """The title, or what stands for it where a page needs one."""
+        if self.title or self.fleet is None:
+            return self.title or (Words(f"fleetctl {self.kind}"),)
+        return Words(f"{self.kind.capitalize()} of fleet "), Words(escape(self.fleet), foreign=True)
 
 
 def width(texts: Iterable[str]) -> int:

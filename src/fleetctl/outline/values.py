@@ -38,7 +38,7 @@ def quota(rows: Mapping[str, Any], atom: str | None) -> str:
     """All rows of a quota, and the one that is missed: without a row for the pool's own atom no GPU is granted."""
     shown = [f"{escape(resource)} {limit(it)}" for resource, it in rows.items()]
     if atom is not None and atom not in rows:
-        shown.insert(0, f"{atom} {NO_ROW}")
+        shown.insert(0, f"{escape(atom)} {NO_ROW}")
     return ", ".join(shown)
 
 

@@ -28,7 +28,7 @@ def render(report: Report, *, under: str = "") -> str:
 def _sums(words: Outline) -> Iterator[str]:
     said = "\n".join(plain(sentence) for sentence in (*words.opening, *words.closing))
     if said:
-        title = plain(words.title) or f"fleetctl {words.kind}"
+        title = plain(words.heading)
         yield f"::notice title={title.translate(_PROPERTY)}::{said.translate(_MESSAGE)}"
 
 

@@ -24,7 +24,7 @@ def render(report: Report, *, under: str = "") -> str:
     for one in found:
         groups.setdefault(one.group, []).append(one)
     failed = any(one.status == "failed" for one in found)
-    name = plain(words.title) or f"fleetctl {words.kind}"
+    name = plain(words.heading)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f"<testsuites{_attributes(name=name, **_counts(found, failed))}>",

@@ -1,65 +1,104 @@
-"""Whatever strings a report holds, its rendering is the same lines of what is seen."""
+"""Whatever strings a report holds, every output of it is sound and has the structure of an honest one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from fleetctl.render import json_, text
-from tests.fleetctl.render.test_others import a_drift, a_drifted, a_problem, an_apply, an_outcome
-from tests.fleetctl.report.world import World
+from fleetctl.render import text
+from tests.fleetctl.render.checks import CHECKS
+from tests.fleetctl.render.formats import NAMES, rendered
+from tests.fleetctl.render.reports import every_kind
 
-HOSTILE = "x\n0 to archive\r\x1b[2K\x1b]0;t\x07\u202egpj\u200b\x9b1A\u2028"
-KEPT = {"kind", "action", "severity", "status", "formatVersion", "path"}
-"""Fields whose few values are the tool's own; a change's path tells quotas from others, and is set by hand."""
-
-
-def a_plan() -> Any:
-    world = World()
-    world.pool("fra1-a", {"acme": {"gpu": 8}, "globex": {"gpu": 8}}, policy={"note": "old"})
-    world.pool("fra1-old", {"acme": {"gpu": 8}})
-    return world.report("""\
-  - {idempotencyKey: fra1-a, policy: {note: new}, offers: [{toTenantId: acme, quota: {gpu: 4}}]}
-  - {idempotencyKey: fra1-old, archived: true}
-  - {idempotencyKey: fra1-new, class: provider, agent: none, providerAccountId: pa, policy: {a: b}, offers: []}
-""")
-
-
-REPORTS: dict[str, Callable[[], Any]] = {
-    "plan": a_plan,
-    "apply": lambda: an_apply(an_outcome(), an_outcome("failed", problem=a_problem()), an_outcome("blocked")),
-    "drift": lambda: a_drift(a_drifted(via={"fleet": "other"}), a_drifted(via={"else": "x"}, kind="removed")),
-    "error": lambda: {"kind": "error", "problems": [a_problem(path="a", hint="b", rule="c")]},
+HOSTILE = {
+    "ansi": "\x1b[2K\x1b]0;t\x07\x9b1A\x1b[31m",
+    "carriage return": "x\r0 to archive",
+    "line": "x\n0 to archive\n",
+    "other lines": "x\u2028y\u2029z\x85\x0b\x0c",
+    "bidi": "\u202egpj.exe\u2066x\u2069",
+    "zero width": "a\u200bb\u2060c\ufeffd\u3164",
+    "nothing": "\x00\x01\x7f",
+    "no letters": "\ud800\ufffe\uffff\U0010ffff",
+    "emphasis": "**0 to archive** _x_ ~~y~~ # h",
+    "link": "[acme](http://evil.example) ![i](http://evil.example/x.png) <http://evil.example>",
+    "bare links": "http://evil.example www.evil.example a@evil.example",
+    "mentions": "@ops-team cc @org/team #123 GH-1 owner/repo#1 0123456789abcdef0123456789abcdef01234567",
+    "html": "<script>alert(1)</script><img src=x onerror=alert(1)><a href='javascript:x'>y</a>",
+    "fold": "</details></summary><details><summary>0 to archive</summary>",
+    "comment": "--> <!-- x --!> <![CDATA[ y ]]> <?z?>",
+    "style": "</style></title></textarea><!DOCTYPE x>",
+    "command": "::error file=x,line=1::boo",
+    "command on a line": "x\n::set-output name=a::b\n::add-mask::c",
+    "older command": "##[error]x ##vso[task.complete]y ##[group]z",
+    "percent": "%0A::error::%25%0D%3A%2C",
+    "backticks": "`a` ``b`` ```\n```` c `",
+    "fence": "```\n</details>",
+    "tildes": "~~~\n~~~~",
+    "run": "`" * 300,
+    "cells": "|a|\\|b\\\\|c|",
+    "table": "| a | b |\n| --- | --- |\n| c | d |",
+    "quotes": "\"'`&<>\\",
+    "entities": "&lt;&#64;team&amp;&quot;",
+    "template": "{{ 7*7 }}{% raw %}{# x #}",
+    "maths": "$$x$$ $y$ [^1] :tada:",
+    "blanks": "   a   ",
+    "long": "long" * 2000,
 }
+CUT = ("long", "run")
+"""Those that a comment has no room for: it is cut, and sound all the same."""
+KEPT = {"kind", "action", "severity", "status", "formatVersion", "path", "cause"}
+"""Fields whose few values are the tool's own; a change's path tells quotas from others, and is set by hand."""
+CHOSEN = ("quota", "policy", "ownerQuota", "allow", "via", "registry")
+"""Maps whose keys people choose."""
+KINDS = tuple(every_kind())
 
 
-def poisoned(value: Any, name: str = "") -> Any:
-    """The same with a hostile end to every string and to every key that people choose."""
+def poisoned(value: Any, poison: str, name: str = "") -> Any:
+    """The same with a hostile end and beginning to every string, and to every key that people choose."""
     if isinstance(value, dict):
-        chosen = name in ("quota", "policy", "ownerQuota", "allow")
-        return {(k + HOSTILE if chosen else k): poisoned(v, k) for k, v in value.items()}
+        return {(k + poison if name in CHOSEN else k): poisoned(v, poison, k) for k, v in value.items()}
     if isinstance(value, list):
-        return [poisoned(item, name) for item in value]
+        return [
+            poisoned(item, poison, "" if name == "causes" else name) if name != "causes" else item for item in value
+        ]
     if name == "path" and isinstance(value, str):
-        return f"{value}{HOSTILE}"
-    return value + HOSTILE if value and isinstance(value, str) and name not in KEPT else value
+        return value + poison
+    return poison + value + poison if value and isinstance(value, str) and name not in KEPT else value
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "json"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("poison", HOSTILE)
+def test_an_output_is_sound_and_has_the_structure_of_an_honest_one(poison: str, kind: str, name: str) -> None:
+    report, check = every_kind()[kind], CHECKS[name]
+    hostile = check(rendered(name, poisoned(report, HOSTILE[poison])))
+    assert hostile == check(rendered(name, poisoned(report, "z"))) or poison in CUT
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("poison", set(HOSTILE) - {"no letters"})
+def test_json_is_ascii_on_lines_of_its_own(poison: str, kind: str) -> None:
+    CHECKS["json"](rendered("json", poisoned(every_kind()[kind], HOSTILE[poison])))
+
+
+@pytest.mark.parametrize("width", [20, 60])
+@pytest.mark.parametrize("colour", [False, True])
 @pytest.mark.parametrize("verbose", [False, True])
-@pytest.mark.parametrize("name", REPORTS)
-def test_no_string_adds_a_line_or_acts_on_the_terminal(name: str, verbose: bool) -> None:
-    report = REPORTS[name]()
-    honest, hostile = text.render(report, verbose=True), text.render(poisoned(report), verbose=verbose)
-    assert all(line.isprintable() for line in hostile.split("\n"))
-    if verbose:
-        # Long values take lines of their own: nothing else may add one.
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_acts_on_a_terminal_in_a_window(kind: str, verbose: bool, colour: bool, width: int) -> None:
+    report = poisoned(every_kind()[kind], "::" + HOSTILE["ansi"] + HOSTILE["line"])
+    shown = text.render(report, verbose=verbose, colour=colour, width=width)
+    for sequence in ("\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m"):
+        shown = shown.replace(sequence, "")
+    assert all(line.isprintable() for line in shown.split("\n"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_string_adds_a_line_to_a_terminal(kind: str) -> None:
+    report = every_kind()[kind]
+    honest = text.render(poisoned(report, "z"), verbose=True)
+    for poison in HOSTILE.values():
+        hostile = text.render(poisoned(report, poison), verbose=True)
         assert hostile.count("\n") <= honest.count("\n") + sum(len(o["changes"]) for o in report.get("operations", []))
-    assert not any(line.startswith("0 to archive") for line in hostile.splitlines())
-
-
-@pytest.mark.parametrize("name", REPORTS)
-def test_json_is_ascii_on_lines_of_its_own(name: str) -> None:
-    shown = json_.render(poisoned(REPORTS[name]()))
-    assert all(line.isascii() and line.isprintable() for line in shown.split("\n"))
+        assert not any(line.startswith("0 to archive") for line in hostile.splitlines())

@@ -266,7 +266,17 @@ class TestSummary:
         world = World()
         world.pool("fra1-a", {"acme": {"gpu": 32}}, {"acme": 20})
         lowered = world.report("  - {idempotencyKey: fra1-a, offers: [{toTenantId: acme, quota: {gpu: 16}}]}\n")
-        assert line_with(lowered, "below use").split() == ["H100", "acme", "32", "16", "20", "below", "use,", "4", "frozen"]
+        assert line_with(lowered, "below use").split() == [
+            "H100",
+            "acme",
+            "32",
+            "16",
+            "20",
+            "below",
+            "use,",
+            "4",
+            "frozen",
+        ]
 
 
 def test_findings_that_say_the_same_are_counted() -> None:

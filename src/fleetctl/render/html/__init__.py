@@ -18,5 +18,5 @@ def render(report: Report, *, verbose: bool = False) -> str:
     words = outline(report, verbose=verbose)
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     template = environment.from_string(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
-    page = template.render(outline=words, title=plain(words.title) or f"fleetctl {words.kind}")
+    page = template.render(outline=words, title=plain(words.heading))
     return f"{page}\n".encode("ascii", "xmlcharrefreplace").decode()

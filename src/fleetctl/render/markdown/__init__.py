@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 65_000
 LEAST_BYTES: Final = 4_000
 """Room for the head, whatever names stand in it."""
-_AT_ONCE = ("base", "part", "allow", "reason")
+_AT_ONCE = ("base", "part", "prune", "allow", "reason")
 """Facts that change what the sums mean."""
 _OPENINGS = 3
 _FOOTER = 400
@@ -30,7 +30,7 @@ def render(report: Report, *, verbose: bool = False, max_bytes: int = MAX_BYTES)
     later comment on the same fleet finds this one; it is well-formed wherever it is cut, and says what is left out."""
     words = outline(report, verbose=verbose)
     made = [block for section in words.sections for block in blocks.of_section(section)]
-    made.sort(key=lambda block: block.rank)
+    made.sort(key=lambda block: max(block.rank, ALARM))
     rest = [fact for fact in words.facts if fact.name not in _AT_ONCE]
     if rest:
         made.append(blocks.facts(rest))
@@ -39,11 +39,12 @@ def render(report: Report, *, verbose: bool = False, max_bytes: int = MAX_BYTES)
 
 
 def _head(words: Outline) -> str:
-    title = sentence(words.title) if words.title else f"fleetctl {words.kind}"
     closing = sorted(words.closing, key=lambda said: said[0].tone != "bad")
     said = [sentence(each) for each in (*words.opening[:_OPENINGS], *closing)]
     said += [f"{fact.name}: {code(cut(fact.text))}" for fact in words.facts if fact.name in _AT_ONCE]
-    return "".join((f"{marker(words.kind, words.fleet)}\n", f"## {title}\n\n", *(f"- {line}\n" for line in said)))
+    return "".join(
+        (f"{marker(words.kind, words.fleet)}\n", f"## {sentence(words.heading)}\n\n", *(f"- {line}\n" for line in said))
+    )
 
 
 def _footer(kind: str, made: Sequence[Block]) -> str:
@@ -51,7 +52,7 @@ def _footer(kind: str, made: Sequence[Block]) -> str:
     left = sum(block.left for block in made)
     if not left:
         return ""
-    missing = sum(block.missing for block in made if block.rank == ALARM)
+    missing = sum(block.missing for block in made if block.must)
     alarm = f" **{missing:,} of what is dangerous could not be shown.**" if missing else ""
     file = _KEPT_IN.get(kind)
     whole = (

@@ -12,8 +12,8 @@ from fleetctl.render.markdown.inline import cell, code, cut, fence, own
 if TYPE_CHECKING:
     from fleetctl.outline.shape import Fact, Finding, Item, Section, Table, Words
 
-ALARM, WRONG, TABLE, REST, FACTS = range(5)
-"""What is kept first, and stands first."""
+DESTRUCTIVE, ALARM, WRONG, TABLE, REST, FACTS = range(6)
+"""What is kept first."""
 _ON_ONE_LINE = 64
 
 
@@ -25,9 +25,10 @@ def of_section(section: Section) -> Iterator[Block]:
     if section.table is not None:
         yield _table(section.title, section.table, more)
     if alarming:
-        yield _fenced(section.alarm_title or section.title, alarming, () if others else more)
+        rank = DESTRUCTIVE if section.alarm_title else ALARM
+        yield _fenced(section, section.alarm_title or section.title, alarming, () if others else more, rank)
     if others:
-        yield _fenced(section.title, others, more, is_folded=True)
+        yield _fenced(section, section.title, others, more, REST)
     wrong = [finding for finding in section.findings if finding.severity == "error"]
     mild = [finding for finding in section.findings if finding.severity != "error"]
     if wrong:
@@ -46,19 +47,19 @@ def _title(title: str, number: int) -> str:
     return f"{own(title or 'All')} ({number:,})" if number > 1 else own(title)
 
 
-def _fenced(title: str, items: Sequence[Item], more: Sequence[Words], *, is_folded: bool = False) -> Block:
-    column = width([item.subject for item in items])
+def _fenced(section: Section, title: str, items: Sequence[Item], more: Sequence[Words], rank: int) -> Block:
+    column = width([item.subject for item in items]) if section.in_columns else 0
     units = [unit for item in items for unit in _units(item, column)]
     units += [Unit(f"  {words.text}\n") for words in more]
     ticks = fence([unit.text for unit in units])
     return Block(
-        title=_title(title, len(items)) or "More",
+        title=_title(title, len(items)),
         start=f"{ticks}diff\n",
         end=f"{ticks}\n",
         units=units,
-        rank=REST if is_folded else ALARM,
-        must=not is_folded,
-        is_folded=is_folded,
+        rank=rank,
+        must=rank <= ALARM,
+        is_folded=rank == REST,
     )
 
 

@@ -39,7 +39,7 @@ class Block:
     @property
     def _frame(self) -> tuple[str, str]:
         if self.is_folded:
-            return f"\n<details><summary>{self.title}</summary>\n\n{self.start}", f"{self.end}\n</details>\n"
+            return f"\n<details><summary>{self.title or 'More'}</summary>\n\n{self.start}", f"{self.end}\n</details>\n"
         return f"\n### {self.title}\n\n{self.start}" if self.title else f"\n{self.start}", self.end
 
     def fill(self, room: int) -> int:

@@ -1,0 +1,371 @@
+"""Reports with one of everything, each in the shape of its form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from better_compute.domain.atoms import UNLIMITED
+from better_compute.domain.policy.secrets import SENSITIVE
+from fleetctl.report import forms
+from tests.builders import NOW
+
+DIGEST = "5f" * 32
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+HEAD: dict[str, Any] = {
+    "formatVersion": 1,
+    "fleet": "platform-fra1",
+    "tenantId": "root",
+    "caller": "sa_fleet",
+    "reader": "sa_ci",
+    "server": {
+        "url": "https://compute.example.com",
+        "instanceId": "inst_1",
+        "derivation": "fleetctl/v1",
+        "overridden": False,
+    },
+    "createdAt": NOW,
+}
+
+
+def source(line: int = 8, file: str = "fra1.yaml") -> Any:
+    return {"file": file, "line": line, "column": 5}
+
+
+def problem(**fields: Any) -> Any:
+    common = {"code": "CONFLICT", "rule": "guard.archives", "message": "no", "path": "", "hint": ""}
+    return {**common, "severity": "error", "source": source(), **fields}
+
+
+def operation(n: int, action: str, key: str, tenant: str | None = None, **fields: Any) -> Any:
+    common: dict[str, Any] = {
+        "n": n,
+        "action": action,
+        "poolId": f"pool_{key}",
+        "key": key,
+        "toTenantId": tenant,
+        "siteId": "site_fra1",
+        "gpuModel": "H100",
+        "atom": "gpu",
+        "before": None,
+        "after": None,
+        "changes": [],
+        "causes": [],
+        "reason": {"code": "changed", "sentence": "the files changed it"},
+        "effects": [],
+        "severity": "safe",
+        "dependsOn": [],
+        "precondition": {},
+        "inverse": {"action": None, "after": None, "why": "nothing does"},
+        "source": source(10 + n),
+        "digest": DIGEST,
+    }
+    return {**common, **fields}
+
+
+def archive(n: int, key: str) -> Any:
+    return operation(
+        n,
+        "archive",
+        key,
+        before={"state": "live"},
+        reason={"code": "tombstone", "sentence": "the files mark it archived"},
+        effects=["cannot be undone, the key is spent", "withdraws what it offers to initech"],
+        severity="irreversible",
+        causes=["intent"],
+    )
+
+
+def raised(n: int, key: str, tenant: str = "acme", before: int = 8) -> Any:
+    change = {"path": "quota.gpu", "before": before, "after": 16}
+    return operation(n, "offer", key, tenant, before={"quota": {"gpu": before}}, after={}, changes=[change])
+
+
+OPERATIONS = [
+    operation(
+        1,
+        "create",
+        "fra1-new",
+        after={
+            "class": "metal-host",
+            "siteId": "site_fra1",
+            "agent": "bcd",
+            "gpuModel": "H100",
+            "sharing": "exclusive",
+            "ownerQuota": {"gpu": UNLIMITED},
+            "policy": {"registry": {"user": "ci", "password": SENSITIVE}, "note": "zażółć 🚀"},
+        },
+        reason={"code": "new", "sentence": "no live pool has this key"},
+    ),
+    operation(
+        2,
+        "offer",
+        "fra1-new",
+        "acme",
+        after={"quota": {"gpu": 8, "vcpu": 64}, "priority": 3, "includeDescendants": True},
+        reason={"code": "new", "sentence": "the pool is not offered to acme"},
+        dependsOn=[1],
+    ),
+    operation(
+        3,
+        "update",
+        "fra1-a",
+        before={},
+        after={},
+        changes=[
+            {"path": "policy.maxPending", "before": "6h", "after": "12h", "cause": "intent"},
+            {"path": "policy.note", "before": "by hand", "cause": "drift"},
+            {"path": "policy.password", "before": SENSITIVE, "after": SENSITIVE, "sensitive": True, "cause": "drift"},
+        ],
+        causes=["intent", "drift"],
+    ),
+    operation(
+        4,
+        "offer",
+        "fra1-a",
+        "acme",
+        before={"quota": {"gpu": 32}},
+        after={},
+        changes=[
+            {"path": "quota.gpu", "before": 32, "after": 16, "cause": "intent"},
+            {"path": "quota.vcpu", "before": 512, "cause": "intent"},
+        ],
+        causes=["intent"],
+        effects=["4 pending reservations of acme will fail with QUOTA_EXCEEDED"],
+        severity="lowers",
+    ),
+    operation(
+        5,
+        "unoffer",
+        "fra1-a",
+        "globex",
+        before={"quota": {"gpu": 16}},
+        reason={"code": "unstated", "sentence": "the files state this pool's offers and this one is not among them"},
+        effects=["globex no longer sees the pool"],
+        severity="withdraws",
+        causes=["intent"],
+    ),
+    operation(
+        6,
+        "setQuota",
+        "fra1-q",
+        "root",
+        before={},
+        after={},
+        changes=[{"path": "ownerQuota.gpu", "before": UNLIMITED, "after": 4, "cause": "drift"}],
+        severity="lowers",
+        causes=["drift"],
+    ),
+    archive(7, "fra1-old"),
+    *(raised(8 + n, f"ams1-{n}", "umbrella") for n in range(4)),
+]
+
+FINDINGS = [
+    problem(
+        message="1 pool would be archived, and none may",
+        hint='if that is meant: --allow archives=1 --reason "why"',
+        source=source(17),
+    ),
+    problem(
+        severity="warning",
+        rule="policy.secret",
+        path="pools[0].policy.registry.password",
+        message="looks like a secret",
+        source=source(9, "ams1.yaml"),
+    ),
+    problem(severity="unchecked", rule="guard.oversell", message="no machines joined", source=None),
+]
+
+
+def share(tenant: str, site: str, before: int, after: int, **fields: Any) -> Any:
+    common = {"gpuModel": "H100", "atom": "gpu", "siteId": site, "tenantId": tenant, "before": before, "after": after}
+    return {**common, "inUse": 0, "frozen": 0, "costBefore": before * 2.5, "costAfter": after * 2.5, **fields}
+
+
+SHARES = [
+    share("acme", "site_ams1", 8, 16),
+    share("acme", "site_fra1", 32, 16, inUse=20, frozen=4),
+    share("globex", "site_fra1", 16, 0),
+    share("umbrella", "site_ams1", UNLIMITED, UNLIMITED, costBefore=None, costAfter=None),
+]
+
+
+def stock(site: str, schedulable: int | None, **fields: Any) -> Any:
+    common = {"gpuModel": "H100", "atom": "gpu", "siteId": site, "before": 48, "after": 96}
+    return {
+        **common,
+        "schedulable": schedulable,
+        "schedulableAfter": schedulable,
+        "inUse": 20,
+        "oversellBefore": 0.75,
+        "oversellAfter": 1.5,
+        **fields,
+    }
+
+
+STOCK = [stock("site_ams1", None, oversellBefore=None, oversellAfter=None), stock("site_fra1", 64)]
+
+
+def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
+    """A blocked plan with one of everything; with `operations` one that does those and finds nothing."""
+    rich = operations is None
+    done = OPERATIONS if operations is None else operations
+    actions = {action: sum(o["action"] == action for o in done) for action in forms.Action.__args__}  # type: ignore[attr-defined]
+    found = FINDINGS if rich else []
+    report: dict[str, Any] = {
+        **HEAD,
+        "kind": "plan",
+        "sequence": 412,
+        "base": {"ref": "origin/main", "commit": COMMIT} if rich else None,
+        "prune": rich,
+        "commit": COMMIT,
+        "selection": {"only": ["key=fra1-*", "site=site_ams1"], "exclude": ["tenant=hooli"], "outside": 3}
+        if rich
+        else None,
+        "inputs": "ab" * 32,
+        "digest": DIGEST,
+        "checksum": "cd" * 32,
+        "expiresAt": NOW + 86_400_000 if rich else None,
+        "allow": {"withdrawals": 12} if rich else {},
+        "reason": "site closes" if rich else None,
+        "operations": done,
+        "findings": found,
+        "notes": [{"sentence": "fra1-a means the pool that fra1-was made", "source": source(12)}] if rich else [],
+        "drift": [3, 6] if rich else None,
+        "snapshot": rich,
+        "losses": [
+            {"tenantId": "acme", "sentence": "loses 16 H100 GPUs and 512 vcpu in fra1-a", "operations": [4]},
+            {"tenantId": "globex", "sentence": "loses 16 H100 GPUs and 1 offer in fra1-a", "operations": [5]},
+        ]
+        if rich
+        else [],
+        "capacity": {"shares": SHARES, "stock": STOCK} if rich else {"shares": [], "stock": []},
+        "summary": {
+            "operations": len(done),
+            "actions": actions,
+            "entries": 60,
+            "offers": 900,
+            "changedPools": 8,
+            "unchanged": 52,
+            "foreign": 2,
+            "removed": ["fra1-gone"] if rich else [],
+            "errors": sum(f["severity"] == "error" for f in found),
+            "warnings": sum(f["severity"] == "warning" for f in found),
+            "unchecked": sum(f["severity"] == "unchecked" for f in found),
+            "blocked": rich,
+        },
+    }
+    return msgspec.convert({**report, **fields}, forms.PlanReport)
+
+
+def outcome(n: int, status: str = "done", **fields: Any) -> Any:
+    common = {"n": n, "action": "offer", "poolId": "pool_1", "key": f"fra1-{n}", "toTenantId": "acme", "digest": DIGEST}
+    rest: dict[str, Any] = {"note": "", "problem": None, "waitsFor": [], "attempts": 1, "source": source(n)}
+    return {**common, "status": status, **rest, **fields}
+
+
+def an_apply(*outcomes: Any, **fields: Any) -> Any:
+    """One that was interrupted, with an outcome of each status; or the one with these."""
+    told = outcomes or (
+        outcome(1),
+        outcome(2, note="already as wished"),
+        outcome(3, "failed", attempts=3, problem=problem(message="the pool moved", hint="plan again", source=None)),
+        outcome(4, "blocked", action="unoffer", waitsFor=[3]),
+        outcome(5, "notStarted", action="archive", toTenantId=None, note="the server no longer answers"),
+    )
+    lists = {s: [o for o in told if o["status"] == s] for s in ("done", "failed", "blocked", "notStarted")}
+    report: dict[str, Any] = {
+        **HEAD,
+        "kind": "apply",
+        "digest": DIGEST,
+        "commit": COMMIT,
+        "allow": {},
+        "reason": None,
+        "approvedBy": "plan",
+        "interrupted": None if outcomes else "SIGTERM",
+        **lists,
+        "summary": {"operations": len(told), **{status: len(found) for status, found in lists.items()}},
+    }
+    return msgspec.convert({**report, **fields}, forms.ApplyReport)
+
+
+def drifted(**fields: Any) -> Any:
+    common = {"kind": "changed", "poolId": "pool_1", "key": "fra1-a", "toTenantId": "acme", "source": source()}
+    rest = {"what": "the offer differs", "changes": [{"path": "quota.gpu", "before": 64, "after": 32}]}
+    event = {"since": NOW, "actorId": "sa_ops", "eventType": "pool.offered", "via": None, "expected": None}
+    return {**common, **rest, **event, **fields}
+
+
+DRIFTED = [
+    drifted(via={"fleet": "other", "commit": "abc", "reason": "a b"}),
+    drifted(
+        key="fra1-b",
+        toTenantId=None,
+        what="the policy differs",
+        changes=[{"path": "policy.token", "before": SENSITIVE, "after": SENSITIVE, "sensitive": True}],
+    ),
+    drifted(kind="removed", key="fra1-gone", toTenantId=None, source=None, changes=[], what="no entry names it"),
+    drifted(kind="pending", key="fra1-c", since=None, actorId=None, eventType=None, what="not applied yet"),
+    drifted(key="fra1-d", expected="tried out until Friday"),
+]
+
+
+def a_drift(*found: Any, **fields: Any) -> Any:
+    """One of a part of a fleet, with one of each kind; or the one of these."""
+    told = found or tuple(DRIFTED)
+    unexpected = [one["kind"] for one in told if one["expected"] is None]
+    report: dict[str, Any] = {
+        **HEAD,
+        "kind": "drift",
+        "commit": COMMIT,
+        "base": {"ref": "origin/main", "commit": None},
+        "selection": None if found else {"only": ["site=site_fra1"], "exclude": [], "outside": 0},
+        "snapshot": False,
+        "drift": list(told),
+        "summary": {
+            **{kind: unexpected.count(kind) for kind in ("changed", "pending", "removed")},
+            "expected": len(told) - len(unexpected),
+            "entries": 60,
+            "offers": 900,
+        },
+    }
+    return msgspec.convert({**report, **fields}, forms.DriftReport)
+
+
+def a_validation(*problems: Any) -> Any:
+    errors = sum(p["severity"] == "error" for p in problems)
+    summary = {"entries": 60, "offers": 900, "errors": errors, "warnings": len(problems) - errors, "unchecked": 0}
+    report = {
+        "formatVersion": 1,
+        "kind": "validation",
+        "valid": not errors,
+        "problems": list(problems),
+        "summary": summary,
+    }
+    return msgspec.convert(report, forms.ValidationReport)
+
+
+def an_error(*problems: Any) -> Any:
+    return msgspec.convert({"formatVersion": 1, "kind": "error", "problems": list(problems)}, forms.ErrorReport)
+
+
+def large_plan(number: int, archives: int = 3) -> Any:
+    """A plan of so many operations, no two alike, with a few archives in their middle."""
+    middle = number // 2
+    done = [
+        archive(n, f"fra1-{n:05}") if middle <= n < middle + archives else raised(n, f"fra1-{n:05}", f"t{n}", n)
+        for n in range(1, number + 1)
+    ]
+    return a_plan(done)
+
+
+def every_kind() -> dict[str, Any]:
+    """A report of each kind that all formats take."""
+    return {
+        "plan": a_plan(),
+        "apply": an_apply(),
+        "drift": a_drift(),
+        "validation": a_validation(*FINDINGS[:2]),
+        "error": an_error(problem(path="a", hint="b", source=None)),
+    }
