@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem
+from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem, Source
 from better_compute.domain.state import PoolState
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.diff import Diff, PoolDiff, Removed
@@ -35,6 +35,24 @@ def find(diff: Diff, desired: Desired, live: Mapping[str, PoolState], allowed: i
         return _strangers(diff, desired, live)
     passes = allowed is not None and len(pairs) <= allowed
     return [_renamed(new, old, alike, len(pairs), desired, passes=passes) for new, old, alike in pairs]
+
+
+def cut(desired: Desired, takes_away: bool) -> list[Problem]:
+    """Files that end inside a line, rule `files.cut`: harmless in itself, but what is not in them may have been lost
+    with their end. So a plan that `takes_away` anything does not stand on them."""
+    if not takes_away:
+        return []
+    places = [entry.place for entry in desired.entries.values()]
+    places += [place for entry in desired.entries.values() for place in entry.offer_places.values()]
+    documents = {place.document.file: place.document for place in (*places, *desired.places.values())}
+    message = "the file ends inside a line, as one that was cut short does, and this plan takes something away"
+    hint = "end its last line, if it is whole"
+    return [
+        Problem(INVALID_STATE, "files.cut", message, hint=hint, source=Source(file, text.count("\n") + 1))
+        for file, document in sorted(documents.items())
+        if document.is_cut
+        for text in (document.root.lines.text,)
+    ]
 
 
 def renames(diff: Diff) -> list[tuple[PoolEntry, Removed, int]]:

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 from better_compute.domain.ids import KEY_SAYS, is_key
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, did_you_mean
-from fleetctl import collector, history, machine, report, target
+from fleetctl import base as bases
+from fleetctl import collector, history, machine, report, selection, target
 from fleetctl import live as reading
+from fleetctl.base import Base
+from fleetctl.comparison import EVERYTHING
 from fleetctl.desired import Desired, worlds
 from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
@@ -20,6 +23,7 @@ from fleetctl.files import FilesError
 from fleetctl.guards import Override
 from fleetctl.live import Live
 from fleetctl.plan import Plan
+from fleetctl.selection import Selection
 
 if TYPE_CHECKING:
     from better_compute.bootstrap import Connection
@@ -62,7 +66,8 @@ class Request:
 class Session:
     """Files and live state, both read. `client` of None: the live state stood in a file, and nobody can be asked.
     `read_history` reads the last events of pools' objects. `commit` is the one that the files are of; see
-    `machine.commit_of`. `declared`: what the world file has, which need not be in the database."""
+    `machine.commit_of`. `declared`: what the world file has, which need not be in the database. `base`: the files as
+    they were, None where nobody named them; `selected`: the part that is looked at."""
 
     request: Request
     desired: Desired
@@ -72,6 +77,8 @@ class Session:
     read_history: history.Reader
     commit: str | None
     declared: Declared
+    base: Base | None = None
+    selected: Selection = EVERYTHING
 
     @property
     def plane(self) -> Client:
@@ -111,10 +118,12 @@ def read(request: Request) -> Desired:
 def opened(request: Request, wished: Desired) -> Iterator[Session]:
     """Choose the target of files that were read just now, and read the live state: of the control plane, or of the
     request's snapshot. Raises ComputeError, FilesError for a world file, and Stop for a pin that does not match."""
-    commit = machine.commit_of(request.directory, wished.files)
+    selected = selection.parse(request.only, request.exclude)
     caller_of(wished)
+    base = _base(request, wished)
+    commit = machine.commit_of(request.directory, wished.files)
     if request.snapshot is not None:
-        yield _on_snapshot(request, request.snapshot, wished, commit)
+        yield replace(_on_snapshot(request, request.snapshot, wished, commit), base=base, selected=selected)
         return
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.directory)
     with connected(wished, chosen, request) as connection:
@@ -131,7 +140,16 @@ def opened(request: Request, wished: Desired) -> Iterator[Session]:
             read_history=partial(history.read, connection.client),
             commit=commit,
             declared=declared,
+            base=base,
+            selected=selected,
         )
+
+
+def _base(request: Request, wished: Desired) -> Base | None:
+    """The files that the request names to compare with. Raises Stop where they cannot be read."""
+    if request.base_ref is not None:
+        return bases.at_ref(request.path, request.base_ref, caller=wished.caller)
+    return None if request.base_dir is None else bases.at_dir(request.base_dir, caller=wished.caller)
 
 
 def _on_snapshot(request: Request, path: Path, wished: Desired, commit: str | None) -> Session:

@@ -25,17 +25,22 @@ def problems_of(checks: Iterable[Check]) -> list[Problem]:
     return [problem for check in checks if isinstance(problem := _ready(check), Problem)]
 
 
+def checks_of(plan: Plan) -> list[Check]:
+    """Those of the files, and those of the base: a change cannot remove its own."""
+    files, base = plan.comparison.desired, plan.comparison.base
+    return list(dict.fromkeys((*files.checks, *(base.desired.checks if base and base.desired else ()))))
+
+
 def check(plan: Plan, live: Live, stock: Sequence[Mapping[str, Any]]) -> list[Problem]:
-    """A problem for every check that does not hold, those of the base included: a change cannot remove its own. `live`
-    is what the plan was made from, `stock` are the rows of the capacity table as the plan's report has them.
+    """A problem for every check of the plan that does not hold. `live` is what it was made from, `stock` are the rows
+    of the capacity table as its report has them.
 
     One that denies is an error, one that warns a warning; one that cannot be judged is an error whatever it says.
     """
-    files, base = plan.comparison.desired, plan.comparison.base
-    checks = list(dict.fromkeys((*files.checks, *(base.desired.checks if base and base.desired else ()))))
+    checks = checks_of(plan)
     if not checks:
         return []
-    own, objects = set(files.checks), Objects(plan, live, stock)
+    own, objects = set(plan.comparison.desired.checks), Objects(plan, live, stock)
     found: dict[Check, Problem] = {}
     ready: dict[str | None, list[tuple[Check, Expression]]] = {}
     for each in checks:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fleetctl.cli import options, streams
+from fleetctl.cli import options, scope, streams
 from fleetctl.cli.dialogue import Dialogue
 from fleetctl.cli.options import Common
 
@@ -24,7 +24,9 @@ _FILE = click.Path(path_type=Path)
         "fleetctl apply fleet/ --expect DIGEST",
     ),
 )
-@options.common(options.fleet, options.review, options.target, options.override)
+@options.common(
+    options.fleet, scope.base, scope.prune, scope.selection, options.override, options.review, options.target
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--plan", "plan_file", type=_FILE, metavar="FILE", help="Run what this plan file approves, or its rest.")
 @click.option("--expect", metavar="DIGEST", callback=options.digest, help="Run the plan of this digest alone.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fleetctl.cli import options, streams
+from fleetctl.cli import options, scope, streams
 from fleetctl.cli.options import Common
 
 
@@ -14,7 +14,7 @@ from fleetctl.cli.options import Common
     + options.PATH,
     epilog=options.examples("fleetctl drift", "fleetctl drift fleet/ --format json"),
 )
-@options.common(options.fleet, options.metrics, options.target)
+@options.common(options.fleet, scope.base, scope.selection, scope.snapshot, options.metrics, options.target)
 def command(common: Common) -> int:
     from fleetctl import flow
 

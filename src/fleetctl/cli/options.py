@@ -176,7 +176,7 @@ def target(command: Command) -> Command:
             help="For one call.",
         ),
     )
-    return _all(options, command)
+    return with_all(options, command)
 
 
 def override(command: Command) -> Command:
@@ -186,11 +186,11 @@ def override(command: Command) -> Command:
             multiple=True,
             callback=_allowed,
             metavar="NAME=N",
-            help="Let so many pass a guard: archives, withdrawals. Needs --reason.",
+            help="Let so many pass a guard, such as archives=2. Needs --reason.",
         ),
         click.option("--reason", callback=_reason, metavar="TEXT", help="Why; kept in the events."),
     )
-    return _all(options, command)
+    return with_all(options, command)
 
 
 def lifetime(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
@@ -203,7 +203,8 @@ def lifetime(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
     return None if length is None else length * 1000
 
 
-def _all(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
+def with_all(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
+    """The command with these options, shown in their order."""
     for option in reversed(options):
         command = option(command)
     return command

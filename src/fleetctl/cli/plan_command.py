@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fleetctl.cli import options, streams
+from fleetctl.cli import options, scope, streams
 from fleetctl.cli.options import Common
 
 
@@ -20,7 +20,16 @@ from fleetctl.cli.options import Common
         'fleetctl plan fleet/ --allow archives=2 --reason "site closes"',
     ),
 )
-@options.common(options.fleet, options.review, options.target, options.override)
+@options.common(
+    options.fleet,
+    scope.base,
+    scope.prune,
+    scope.selection,
+    scope.snapshot,
+    options.override,
+    options.review,
+    options.target,
+)
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan file, to be approved.")
 @click.option(
     "--expires",

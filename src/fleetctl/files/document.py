@@ -97,6 +97,13 @@ class Document:
     root: Map
     line: int
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether its file ends inside a line, as one that was cut short does. What is written in flow style has an end
+        of its own."""
+        text = self.root.lines.text
+        return not text.endswith(("\n", "\n...")) and text[self.root.start] != "{"
+
     def source(self, path: Sequence[str | int], *, key: bool = False) -> Source:
         """Where the value at `path` stands, or its key; of a path that does not exist, its nearest parent that does."""
         node: Any = self.root

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from better_compute.domain.ids import KEY, derive, is_key
-from fleetctl import machine, report, target
+from fleetctl import checks, machine, report, target
 from fleetctl.desired import declared
 from fleetctl.desired.check import check
 from fleetctl.desired.load import load
@@ -22,7 +22,7 @@ def validate(request: Request) -> Finished:
     except FilesError as error:
         return Finished(report.of_validate(error.problems, None), EXIT_ERROR)
     # 2. Judge them by the rules.
-    problems = sorted([*declared.check(wished), *check(wished)], key=in_files)
+    problems = sorted([*declared.check(wished), *check(wished), *checks.problems_of(wished.checks)], key=in_files)
     wrong = any(problem.severity == "error" for problem in problems)
     return Finished(report.of_validate(problems, wished), EXIT_ERROR if wrong else EXIT_OK)
 

@@ -15,7 +15,7 @@ from fleetctl.session import Request, opened, read
 
 def plan(request: Request, *, out: Path | None = None, lifetime: int | None = None, detailed: bool = False) -> Finished:
     """What an apply would do. The plan file may be applied for `lifetime` milliseconds of the server's clock, None: for
-    ever. `detailed`: exit 2 when there is something to do."""
+    ever. `detailed`: exit 2 when there is something to do, or would be outside the part that was looked at."""
     # 1. Read the files; see that the plan can be kept beside them.
     wished = read(request)
     outputs.check(wished, request.directory, saved=out)
@@ -27,7 +27,8 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
         document = session.shown(made, None if lifetime is None else session.live.instance.now + lifetime)
     if out is not None:
         machine.save(out, report.file_bytes(document))
-    code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and made.operations else EXIT_OK
+    differs = bool(made.operations or made.comparison.differs_outside)
+    code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and differs else EXIT_OK
     return Finished(document, code, f"The plan is in {out}" if out else "")
 
 
@@ -36,7 +37,7 @@ def drift(request: Request) -> Finished:
     # 1. Read the files; 2. choose the target; 3. read the live state.
     with opened(request, read(request)) as session:
         # 4. Compare; 5. ask the events who did it.
-        differences = compared(session.desired, session.live)
+        differences = compared(session.desired, session.live, base=session.base, selected=session.selected)
         found = drifting.find(differences, session.read_history, session.live.instance.now)
         document = report.of_drift(found, session.header())
     return Finished(document, EXIT_OK if found.is_in_sync else EXIT_CHANGES, "\n".join(found.remarks))

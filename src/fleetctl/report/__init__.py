@@ -11,6 +11,7 @@ from fleetctl.report.forms import (
     DriftReport,
     ErrorReport,
     FleetDiffReport,
+    FleetTestsReport,
     FormatReport,
     IdReport,
     InitReport,
@@ -26,9 +27,11 @@ from fleetctl.report.of_format import of_format
 from fleetctl.report.of_init import of_init
 from fleetctl.report.of_others import of_id, of_problems, of_validate, of_whoami
 from fleetctl.report.of_plan import of_plan
-from fleetctl.report.parts import Header
+from fleetctl.report.of_tests import of_tests
+from fleetctl.report.parts import Header, problem
 from fleetctl.report.plan_file import file_bytes, read_plan, saved_plan
 from fleetctl.report.saved import read_report
+from fleetctl.report.tenants import capacity
 from fleetctl.spelling import canonical_text
 
 __all__ = [
@@ -37,6 +40,7 @@ __all__ = [
     "DriftReport",
     "ErrorReport",
     "FleetDiffReport",
+    "FleetTestsReport",
     "FormatReport",
     "Header",
     "IdReport",
@@ -46,6 +50,7 @@ __all__ = [
     "ValidationReport",
     "WhoamiReport",
     "canonical_text",
+    "capacity",
     "file_bytes",
     "of_apply",
     "of_drift",
@@ -56,8 +61,10 @@ __all__ = [
     "of_outcome",
     "of_plan",
     "of_problems",
+    "of_tests",
     "of_validate",
     "of_whoami",
+    "problem",
     "read_plan",
     "read_report",
     "saved_plan",

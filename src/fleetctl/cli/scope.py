@@ -1,0 +1,67 @@
+"""Flags that say with what the files are compared, and which part of them."""
+
+from __future__ import annotations
+
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fleetctl.cli.options import Command, with_all
+
+_SELECTOR = "key=GLOB, site=, model=, tenant= or file=; a comma is and, repeated is or"
+
+
+def base(command: Command) -> Command:
+    """The files as they were: a revision, or a directory."""
+    options = (
+        click.option(
+            "--base",
+            "base_ref",
+            metavar="REF",
+            help="Compare with the files where REF and HEAD went apart. Tells intent from drift, names what left the"
+            " files, and holds the guards of both.",
+        ),
+        click.option(
+            "--base-dir",
+            type=click.Path(path_type=Path),
+            metavar="DIR",
+            help="The same with the files in a directory.",
+        ),
+    )
+    return _one_of("base_ref", "base_dir", "--base and --base-dir name two bases", with_all(options, command))
+
+
+def prune(command: Command) -> Command:
+    return click.option(
+        "--prune", is_flag=True, help="Archive live pools that the base names and the files do not. Needs a base."
+    )(command)
+
+
+def selection(command: Command) -> Command:
+    options = (
+        click.option("--only", multiple=True, metavar="SELECTOR", help=f"Look at a part of the fleet: {_SELECTOR}."),
+        click.option("--except", "exclude", multiple=True, metavar="SELECTOR", help="Leave a part out, likewise."),
+    )
+    return with_all(options, command)
+
+
+def snapshot(command: Command) -> Command:
+    decorated = click.option(
+        "--snapshot",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Take the live state from a file that `fleetctl snapshot` wrote; no server is asked.",
+    )(command)
+    return _one_of("snapshot", "token_file", "--snapshot asks no server, and takes no --token-file", decorated)
+
+
+def _one_of(first: str, second: str, message: str, command: Command) -> Command:
+    @wraps(command)
+    def checked(**given: Any) -> int:
+        if given.get(first) is not None and given.get(second) is not None:
+            raise click.UsageError(message)
+        return command(**given)
+
+    return checked
