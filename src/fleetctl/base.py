@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem
 from fleetctl import git
 from fleetctl.desired import Desired
-from fleetctl.desired.limits import Check
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files import FilesError
@@ -30,19 +29,32 @@ class Base:
 def at_ref(path: Path, ref: str, *, caller: str | None) -> Base:
     """The fleet at `path` (a directory, or one file) as it was where `ref` and HEAD went apart, out of git's objects.
     `caller` stands in where it names none. Raises Stop: what cannot be read is never left out."""
-    path = path.absolute()
-    directory = path if path.is_dir() else path.parent
-    commit = git.merge_base(directory, ref)
-    with TemporaryDirectory(prefix="fleet-base-") as name:
-        into = Path(name)
-        if not git.write_fleet(path, commit, into):
-            return Base(ref, commit, None)
-        return Base(ref, commit, _read(into if path.is_dir() else into / path.name, f"{ref} ({commit[:12]})", caller))
+    return _at(path.absolute(), ref, git.merge_base(_directory(path), ref), caller)
+
+
+def again(path: Path, ref: str, commit: str | None, *, caller: str | None) -> Base:
+    """The base that a plan was made with: the same commit, wherever `ref` and HEAD stand by now; or the directory."""
+    if commit is None:
+        return at_dir(Path(ref), caller=caller)
+    return _at(path.absolute(), ref, git.commit_at(_directory(path), commit), caller)
 
 
 def at_dir(path: Path, *, caller: str | None) -> Base:
     """The fleet in another directory, or file, as the base. Raises Stop."""
     return Base(str(path), None, _read(path, str(path), caller))
+
+
+def _directory(path: Path) -> Path:
+    path = path.absolute()
+    return path if path.is_dir() else path.parent
+
+
+def _at(path: Path, ref: str, commit: str, caller: str | None) -> Base:
+    with TemporaryDirectory(prefix="fleet-base-") as name:
+        into = Path(name)
+        if not git.write_fleet(path, commit, into):
+            return Base(ref, commit, None)
+        return Base(ref, commit, _read(into if path.is_dir() else into / path.name, f"{ref} ({commit[:12]})", caller))
 
 
 def findings(desired: Desired, base: Base | None) -> list[Problem]:
@@ -59,15 +71,6 @@ def findings(desired: Desired, base: Base | None) -> list[Problem]:
     message = "the fleet has no pool any more, and its base does not say that it may have none"
     hint = "write allowEmpty: true in a change of its own first"
     return [Problem(BLOCKED, "fleet.empty", message, "allowEmpty", hint, source=place.source() if place else None)]
-
-
-def checks(desired: Desired, base: Base | None) -> tuple[Check, ...]:
-    """The checks of the files and of the base; where both have one of a name, the base's holds: a change cannot remove
-    its own."""
-    held = {check.name: check for check in desired.checks}
-    if base is not None and base.desired is not None:
-        held |= {check.name: check for check in base.desired.checks}
-    return tuple(held.values())
 
 
 def _read(path: Path, name: str, caller: str | None) -> Desired:

@@ -11,7 +11,6 @@ from fleetctl import base as bases
 from fleetctl import causes, hazards, identity, selection
 from fleetctl.base import Base
 from fleetctl.desired import Desired
-from fleetctl.desired.limits import Check
 from fleetctl.diff import Diff, Removed, compare
 from fleetctl.errors import EXIT_USAGE, Stop
 from fleetctl.identity import Note, Settled
@@ -24,12 +23,14 @@ EVERYTHING = Selection()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """What differs. `settled` are the files on the pools that they mean, `base` the fleet as it was (None: none was
-    named), settled as well in `was`. `diff` is what was selected, `outside` the rest; `entries` counts the entries
-    selected. `problems` are those of identity and base: an error blocks."""
+    named), settled as well in `was`; `prune`: removed pools that it names are archived. `diff` is what was selected,
+    `outside` the rest; `entries` counts the entries selected. `problems` are those of identity and base: an error
+    blocks."""
 
     settled: Settled
     base: Base | None
     was: Desired | None
+    prune: bool
     selection: Selection
     diff: Diff
     outside: Diff
@@ -44,11 +45,6 @@ class Comparison:
     @property
     def notes(self) -> tuple[Note, ...]:
         return self.settled.notes
-
-    @property
-    def checks(self) -> tuple[Check, ...]:
-        """Those of the files and of the base."""
-        return bases.checks(self.desired, self.base)
 
     @property
     def differs_outside(self) -> int:
@@ -88,6 +84,7 @@ def compared(
         settled=settled,
         base=base,
         was=was,
+        prune=prune,
         selection=selected,
         diff=inside,
         outside=outside,

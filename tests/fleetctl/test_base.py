@@ -47,6 +47,16 @@ def test_the_base_is_the_fleet_where_the_branches_went_apart(repository: Reposit
     assert keys(base.at_ref(repository.path / "fleets" / "fleet.yaml", "main", caller=None)) == {"a"}
 
 
+def test_a_plan_that_is_run_later_has_the_base_that_it_was_made_with(repository: Repository) -> None:
+    was = base.at_ref(repository.path / "fleets", "main", caller=None)
+    repository.git("checkout", "-q", "main")
+    repository.git("merge", "-q", "-X", "ours", "-m", "x", "change")
+    assert keys(base.at_ref(repository.path / "fleets", "main", caller=None)) == {"a", "later"}
+    assert base.again(repository.path / "fleets", was.ref, was.commit, caller=None) == was
+    with pytest.raises(Stop):
+        base.again(repository.path / "fleets", was.ref, "0" * 40, caller=None)
+
+
 def test_what_is_not_committed_is_none_of_it(repository: Repository) -> None:
     (repository.path / "fleets" / "fleet.yaml").write_text(text("z"))
     assert keys(base.at_ref(repository.path / "fleets", "HEAD", caller=None)) == {"a", "b"}

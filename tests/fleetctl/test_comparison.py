@@ -156,15 +156,6 @@ def test_a_fleet_that_was_not_there_says_so_and_names_nothing() -> None:
     assert [o.causes for o in made.operations] == [()]
 
 
-def test_checks_of_files_and_base_unite_and_the_bases_win() -> None:
-    def check(name: str, expr: str) -> dict[str, str]:
-        return {"name": name, "severity": "deny", "expr": expr, "message": "m"}
-
-    was = base(offered("a"), checks=[check("both", "false"), check("old", "true")])
-    found = against(plane(offered("a")), offered("a"), of=was, checks=[check("both", "true"), check("new", "true")])
-    assert {each.name: each.expr for each in found.checks} == {"both": "false", "old": "true", "new": "true"}
-
-
 # Causes.
 
 

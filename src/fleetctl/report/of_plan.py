@@ -27,6 +27,7 @@ def of_plan(plan: Plan, header: Header, *, desired: Desired, live: Live) -> form
         "kind": "plan",
         "sequence": plan.sequence,
         "base": parts.base(plan.comparison),
+        "prune": plan.comparison.prune,
         "commit": header.commit,
         "selection": parts.selection(plan.comparison, plan.comparison.differs_outside),
         "inputs": plan.inputs,

@@ -121,13 +121,15 @@ class PlanSummary(TypedDict):
 class PlanReport(Headed):
     """A plan, and the file that `plan --out` writes. `digest` is of what will be done, `inputs` of what the files wish,
     `checksum` of the whole file without itself. `sequence` is the owner's last event in the live state. `base` of null:
-    the files were compared with none, and its guards were not checked; `selection` of null: the plan is of the whole
-    fleet; `notes` tell which pools were found otherwise than by keys; `drift` are the operations, by `n`, that undo
-    what moved behind the files' back, null without a base. `snapshot`: the live state was read from a file."""
+    the files were compared with none, and its guards were not checked; `prune`: removed pools that it names are
+    archived; `selection` of null: the plan is of the whole fleet; `notes` tell which pools were found otherwise than by
+    keys; `drift` are the operations, by `n`, that undo what moved behind the files' back, null without a base.
+    `snapshot`: the live state was read from a file."""
 
     kind: Literal["plan"]
     sequence: int
     base: Base | None
+    prune: bool
     commit: str | None
     selection: Selection | None
     inputs: str
