@@ -39,7 +39,7 @@ def explain(request: Request, what: str, *, offline: bool = False) -> Finished:
         return Finished(_check(wished, what, name.removeprefix(_CHECK)), EXIT_OK)
     # 3. Find the entry; 4. ask what is live of it.
     if explaining.find_entry(wished, name) is None and (offline or not _may_be_pool(name)):
-        raise _unknown(name, wished)
+        raise _unknown(name, wished, "in these files")
     found = explaining.of_files(wished, name)
     if not offline:
         found = _asked(request, wished, name, found)
@@ -53,7 +53,7 @@ def _asked(request: Request, wished: Desired, name: str, found: explaining.Expla
         url = target.shown(chosen.server, request.directory)
         asked = explaining.with_live(found, wished, name, connection.client, url)
     if asked.entry is None and asked.state is None:
-        raise _unknown(name, wished)
+        raise _unknown(name, wished, f"in these files, nor at {url}")
     return asked
 
 
@@ -72,7 +72,7 @@ def _read(request: Request, name: str) -> Desired:
     except FilesError as error:
         there_is_none = all(problem.rule == "files.empty" for problem in error.problems)
         if there_is_none or not _may_be_pool(name):
-            raise _unknown(name, None) from error
+            raise _unknown(name, None, "here") from error
         raise
 
 
@@ -94,11 +94,10 @@ def _may_be_pool(name: str) -> bool:
     return is_key(name) and not (dot and family in families) and not re.fullmatch("[A-Z]+(_[A-Z]+)+", name)
 
 
-def _unknown(name: str, wished: Desired | None) -> Stop:
+def _unknown(name: str, wished: Desired | None, where: str) -> Stop:
     keys = [entry.key or entry.pool_id for entry in wished.entries.values()] if wished else []
     known: Iterable[str] = (*keys, *rules(), *CODES)
     hint = (
         did_you_mean(name[:_SHOWN], known) or "name a pool's key or id, a rule, a code, or a message as it was printed"
     )
-    where = "in these files" if wished else "here"
     return Stop(EXIT_ERROR, f"there is nothing called {name[:_SHOWN]} {where}", hint=hint, rule="explain.unknown")
