@@ -281,7 +281,7 @@ class TestSummary:
         world.pool("fra1-a", {"acme": {"gpu": 8}})
         world.pool("fra1-gone")
         world.pool("other", created_by="sa_other")
-        summary = world.report(OFFER % 8 + "  - {idempotencyKey: fra1-n, offers: []}\n")["summary"]
+        summary = world.report(OFFER % 8 + "  - {idempotencyKey: fra1-n, gpuModel: B200, offers: []}\n")["summary"]
         assert summary["actions"] == {"create": 1, "update": 0, "offer": 0, "setQuota": 0, "unoffer": 0, "archive": 0}
         assert (summary["entries"], summary["offers"], summary["changedPools"], summary["unchanged"]) == (2, 1, 1, 1)
         assert (summary["removed"], summary["foreign"], summary["blocked"]) == (["fra1-gone"], 1, False)

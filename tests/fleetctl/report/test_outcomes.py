@@ -9,8 +9,9 @@ import pytest
 from better_compute.domain.ids import DERIVATION
 from better_compute.domain.policy.secrets import SENSITIVE
 from better_compute.domain.problems import VERSION_CONFLICT, Problem, Source
+from fleetctl.comparison import compared
 from fleetctl.diff import ABSENT, Change
-from fleetctl.drift import Drifted
+from fleetctl.drift import Drift, Drifted
 from fleetctl.journal import Outcome, Status
 from fleetctl.plan import Plan
 from fleetctl.report import of_apply, of_drift, of_id, of_problems, of_validate
@@ -63,7 +64,9 @@ def test_drift_says_since_when_by_whom_and_through_which_change() -> None:
         event_type="pool.offered",
         via={"fleet": "other", "token": "hunter2-example", "reason": "see https://u:pw-example@host/"},
     )
-    report = of_drift([drifted], a_header(), wished(ENTRIES))
+    differences = compared(wished(ENTRIES), World().live())
+    found = Drift(comparison=differences, found=(drifted,), outside=0, remarks=())
+    report = of_drift(found, a_header())
     (one,) = report["drift"]
     assert (one["since"], one["actorId"], one["eventType"]) == (NOW, "sa_ops", "pool.offered")
     assert one["changes"] == [{"path": "quota.gpu", "before": 64}]
