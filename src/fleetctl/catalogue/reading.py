@@ -9,6 +9,11 @@ from fleetctl.catalogue.entry import Entries, Entry
 _ONE_READING = "Readers of YAML disagree about it, and a file must mean one thing to everybody."
 
 READING: Final[Entries] = {
+    "files.cut": Entry(
+        "A file ends inside a line, and the plan takes something away.",
+        "Whatever wrote the file may have been stopped: what is missing may not have been meant to go.",
+        "Write the file whole; one that is ends with a line end.",
+    ),
     "files.empty": Entry(
         "No fleet document was found.",
         "A wrong directory must not look like a fleet whose pools are all gone.",

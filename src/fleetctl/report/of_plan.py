@@ -41,7 +41,7 @@ def of_plan(plan: Plan, header: Header, *, desired: Desired, live: Live) -> form
         "notes": [parts.note(note) for note in plan.comparison.notes],
         "drift": None if plan.comparison.base is None else [o.n for o in plan.operations if "drift" in o.causes],
         "snapshot": header.snapshot,
-        "losses": tenants.losses(changes),
+        "losses": tenants.losses(changes, live),
         "capacity": tenants.capacity(ledger(plan, live, desired.prices)),
         "summary": _summary(plan, desired),
     }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from better_compute.domain.atoms import UNLIMITED
 from fleetctl.ledger import Amount, Ledger, Share, Stock
+from fleetctl.live import Live
 from fleetctl.plan.grants import Grant, PoolFacts
 from fleetctl.report import forms
 from fleetctl.words import count, joined, listed
@@ -15,9 +16,9 @@ _DIGITS = 6
 """Digits of a cost behind the point."""
 
 
-def losses(changes: Sequence[Grant]) -> list[forms.Loss]:
+def losses(changes: Sequence[Grant], live: Live) -> list[forms.Loss]:
     """One for each tenant that is offered less than before, in some pool: gross, for what it gains elsewhere does not
-    run the work that is here."""
+    run the work that is here. What waits in a pool that is withdrawn fails with it."""
     by_tenant: dict[str, list[Grant]] = {}
     for grant in changes:
         if grant.before is not None and (grant.after is None or any(grant.lowered())):
@@ -25,7 +26,7 @@ def losses(changes: Sequence[Grant]) -> list[forms.Loss]:
     return [
         {
             "tenantId": tenant_id,
-            "sentence": f"loses {_amounts(lost)} in {_names(lost)}",
+            "sentence": f"loses {_amounts(lost)} in {_names(lost)}{_failing(lost, live)}",
             "operations": sorted(grant.operation.n for grant in lost),
         }
         for tenant_id, lost in sorted(by_tenant.items())
@@ -85,6 +86,14 @@ def _amounts(lost: Sequence[Grant]) -> str:
     if offers := sum(grant.after is None for grant in lost):
         parts.append(count(offers, "offer"))
     return joined(parts)
+
+
+def _failing(lost: Sequence[Grant], live: Live) -> str:
+    gone = [
+        live.pools[grant.operation.pool_id].rollup.work.get(grant.tenant_id) for grant in lost if grant.after is None
+    ]
+    pending = sum(work.pending for work in gone if work)
+    return f"; {count(pending, 'pending reservation')} will fail" if pending else ""
 
 
 def _unit(resource: str, facts: PoolFacts, unlimited: bool) -> str:

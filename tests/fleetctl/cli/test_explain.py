@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from better_compute.domain.ids import derive
+from fleetctl.report import schemas
 from tests.fleetctl.cli.runs import ROOT, Fleet, Ran
 
 POLICIES = """\
@@ -32,7 +34,9 @@ def explained(fleet: Fleet, what: str, *flags: str) -> Any:
     """The report of an explanation that succeeded."""
     ran = explain(fleet, what, *flags, "--format", "json")
     assert ran.code == 0, ran
-    return json.loads(ran.out)
+    report = json.loads(ran.out)
+    Draft202012Validator(schemas.schema("explanation.v1")).validate(report)
+    return report
 
 
 def explain(fleet: Fleet, what: str, *flags: str) -> Ran:
