@@ -59,7 +59,6 @@ def _pools_of_fleet(case: Case) -> int:
     ids = {entry.pool_id for entry in comparison.desired.entries.values() if not entry.released}
     ids |= comparison.settled.replaced.keys()
     ids |= {one.pool.id for one in (*comparison.diff.removed, *comparison.outside.removed)}
-    ids |= {operation.pool_id for operation in case.plan.operations if operation.action == "archive"}
     return sum(is_live(case.live.pools.get(pool_id)) for pool_id in ids)
 
 

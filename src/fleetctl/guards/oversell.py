@@ -84,18 +84,16 @@ def _over(case: Case, limit: float) -> list[_Sold]:
 
 
 def _touched(case: Case) -> list[_Sold]:
-    """The pools that stay and of which the plan changes what is sold or how it is split, in the plan's order."""
+    """The pools that the plan changes, in its order."""
     deltas: dict[str, int] = {}
     first: dict[str, Operation] = {}
-    gone = {operation.pool_id for operation in case.plan.operations if operation.action == "archive"}
     for grant in case.grants:
         if grant.tenant_id != case.live.tenant_id:
             before, after = grant.atoms
             pool_id = grant.operation.pool_id
             deltas[pool_id] = deltas.get(pool_id, 0) + after - before
     for operation in case.plan.operations:
-        if operation.pool_id not in gone:
-            first.setdefault(operation.pool_id, operation)
+        first.setdefault(operation.pool_id, operation)
     found = []
     for pool_id, operation in first.items():
         facts, sold = case.pools.of(pool_id), _sold(case, pool_id)

@@ -153,6 +153,14 @@ class TestWhatCannotBeJudged:
         ]
         assert [p.rule for p in judged(Case(), entry("a"), rules=rules)] == ["check.a", "check.b", "check.c"]
 
+    def test_one_that_fails_after_it_warned_is_no_warning(self) -> None:
+        entries = [entry(f"k{n}", policy={"maxPending": "6h"} if n % 2 else {}) for n in range(6)]
+        rules = [rule("pool.policy.maxPending == '1h'", "pool", "warn")]
+        for order in (entries, entries[::-1], entries[1::2] + entries[::2]):
+            [problem] = judged(Case(), *order, rules=rules)
+            assert problem.severity == "error"
+            assert "cannot be judged" in problem.message
+
 
 class TestTheBase:
     def test_its_checks_count_too(self) -> None:
@@ -206,12 +214,13 @@ class TestWhatTheySee:
         assert holds("pool.class == 'metal-host' && pool.idempotencyKey == 'a'", "pool", case, wished)
 
     def test_pools_that_go_are_not_among_them(self) -> None:
-        """A tombstone holds a key alone, and what is to go need not be as it should be."""
+        """A tombstone may hold a key alone, and what is to go need not be as it should be."""
         case = Case()
         case.pool("a", acme=8)
         case.pool("b")
-        wished = [tombstone("a"), {"idempotencyKey": "b", "released": True}, entry("c")]
+        wished = [entry("a", archived=True), entry("b", released=True), entry("c")]
         assert holds("pools.map(p, p.idempotencyKey) == ['c'] && offers == []", None, case, *wished)
+        assert holds("pools.map(p, p.idempotencyKey) == ['c']", None, case, tombstone("a"), entry("c"))
 
     def test_offers_are_those_that_there_will_be(self) -> None:
         case = Case()

@@ -100,6 +100,17 @@ class TestArchives:
         limits["maxArchivePercent"] = 9
         assert case.blocked(prefixed(*kept, **limits)) == [("guard.archives", "archives=2")]
 
+    def test_a_pool_that_is_replaced_is_still_this_fleets(self) -> None:
+        case = Case()
+        for n in range(10):
+            case.pool(f"k{n}", sharing="mig" if n == 9 else "exclusive")
+        heir = entry("new", replaces="k9", sharing="exclusive", offers=[])
+        wished = [tombstone("k0"), *(entry(f"k{n}") for n in range(1, 9)), heir]
+        limits = {"maxArchives": 99, "maxArchivePercent": 20}
+        assert case.blocked(files(*wished, **limits)) == []
+        limits["maxArchivePercent"] = 19
+        assert case.blocked(files(*wished, **limits)) == [("guard.archives", "archives=2")]
+
     def test_an_archived_pool_is_not_archived_again(self) -> None:
         case = Case()
         for n in range(3):
@@ -153,6 +164,12 @@ class TestWithdrawals:
         case = Case()
         case.pool("k", acme={"gpu": 0, "vcpu": 64})
         assert case.blocked(files(entry("k", offers=offers(acme={"gpu": 0, "vcpu": 1})), maxWithdrawals=0)) == []
+
+    def test_an_offer_that_goes_is_one_though_it_granted_no_gpu(self) -> None:
+        case = Case()
+        case.pool("k", acme={"gpu": 0, "vcpu": 64})
+        blocked = [("guard.withdrawals", "withdrawals=1")]
+        assert case.blocked(files(entry("k", offers=[]), maxWithdrawals=0)) == blocked
 
     def test_the_owners_own_quota_is_no_offer(self) -> None:
         case = Case()
@@ -214,6 +231,12 @@ class TestGpus:
         [problem] = case.judged(files(entry("a", offers=offers(acme=16)), maxGpusWithdrawn=0))
         assert (problem.rule, problem.severity, problem.code) == ("guard.gpusWithdrawn", "unchecked", "UNCHECKED")
         assert "acme in a" in problem.message
+
+    def test_a_row_that_stays_unlimited_takes_nothing(self) -> None:
+        case = Case()
+        case.pool("a", acme=UNLIMITED)
+        wished = entry("a", offers=[{"toTenantId": "acme", "quota": {"gpu": UNLIMITED}, "priority": 7}])
+        assert case.judged(files(wished, maxGpusWithdrawn=0)) == []
 
     def test_scalars_are_no_gpus(self) -> None:
         case = Case()

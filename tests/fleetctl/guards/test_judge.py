@@ -169,6 +169,11 @@ def test_an_override_of_another_guard_lets_nothing_pass(name: str) -> None:
     ]
 
 
+def test_an_override_may_be_stricter_than_the_guard() -> None:
+    case, wished = archives(1)
+    assert case.blocked(files(*wished), {"archives": 0}) == [("guard.archives", "archives=1")]
+
+
 def test_an_override_that_was_not_needed_is_told() -> None:
     case, wished = archives(1)
     [told] = case.judged(files(*wished), {"archives": 3})

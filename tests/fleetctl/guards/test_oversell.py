@@ -20,12 +20,13 @@ def test_as_much_as_the_limit_passes_and_one_more_does_not(gpus: int, rules: lis
     assert case.blocked(files(entry("a", offers=offers(acme=16, globex=gpus - 16)), **HALF_MORE)) == rules
 
 
-def test_ten_times_one_and_a_tenth_are_eleven() -> None:
+def test_a_decimal_number_is_what_it_says() -> None:
+    """Its nearest binary number is a little less than 1.15."""
     case = Case()
-    case.pool("a", gpus=10)
-    limits = {**EVERYTHING, "maxOversell": 1.1}
-    assert case.blocked(files(entry("a", offers=offers(acme=11)), **limits)) == []
-    assert case.blocked(files(entry("a", offers=offers(acme=12)), **limits)) == [("guard.oversell", "oversell=1")]
+    case.pool("a", gpus=20)
+    limits = {**EVERYTHING, "maxOversell": 1.15}
+    assert case.blocked(files(entry("a", offers=offers(acme=23)), **limits)) == []
+    assert case.blocked(files(entry("a", offers=offers(acme=24)), **limits)) == [("guard.oversell", "oversell=1")]
 
 
 def test_the_atoms_of_the_pool_count_as_its_policy_splits_them() -> None:

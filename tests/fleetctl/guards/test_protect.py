@@ -59,6 +59,12 @@ def test_a_protected_pool_may_change_otherwise(case: Case, wished: dict[str, Any
     assert case.judged(files(wished, entry("b"), **protecting("a"))) == []
 
 
+def test_an_offer_that_grants_no_gpu_is_not_withdrawn_either() -> None:
+    case = Case()
+    case.pool("a", acme={"gpu": 0, "vcpu": 8})
+    assert case.blocked(files(entry("a", offers=[]), **protecting("a"))) == [("guard.protect", "")]
+
+
 def test_an_entry_protects_its_own_pool(case: Case) -> None:
     wished = files({**TAKEN["withdraw a from acme"], "protect": True}, entry("b"))
     assert case.blocked(wished) == [("guard.protect", "")]
