@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from better_compute.domain.escape import escape
@@ -16,14 +16,18 @@ if TYPE_CHECKING:
     from fleetctl.report.forms import Change, ChangedLimit, ChangedOffer, ChangedPool, ComparedSide, FleetDiffReport
 
 _MARKS: Final = {"added": "+", "removed": "-", "changed": "~"}
+_VERBS: Final = {"added": "add", "removed": "remove", "changed": "change"}
 _TONES: Final[dict[str, Tone]] = {"added": "good", "removed": "bad", "changed": "notice"}
 _DIRECTIONS: Final[dict[str, Tone]] = {"looser": "bad", "tighter": "good", "other": "notice"}
 _ON_THE_LINE = ("gpuModel", "siteId", "class", "sharing")
-_NEVER_TOLD = ("idempotencyKey", "offers", "agent", *_ON_THE_LINE)
-"""Of a pool that only one side has: its name is said, and most of the rest is as usual."""
+_SAID = ("idempotencyKey", "offers", "agent", *_ON_THE_LINE)
+
+
+_ORDER: Final = ("removed", "changed", "added")
 
 
 def outline(report: FleetDiffReport, *, verbose: bool) -> Outline:
+    pools = sorted(report["pools"], key=lambda pool: _ORDER.index(pool["kind"]))
     return Outline(
         kind="diff",
         fleet=report["after"]["fleet"],
@@ -38,7 +42,7 @@ def outline(report: FleetDiffReport, *, verbose: bool) -> Outline:
         sections=filled(
             Section(title="Fleet", items=tuple(_field(change, verbose) for change in report["fields"])),
             Section(title="Guards and checks", items=tuple(_limit(limit, verbose) for limit in report["limits"])),
-            Section(title="Pools", items=tuple(_pool(pool, verbose) for pool in report["pools"])),
+            Section(title="Pools", items=tuple(_pool(pool, verbose) for pool in pools)),
         ),
         closing=(_sum(report),),
     )
@@ -55,7 +59,8 @@ def _alarm(report: FleetDiffReport) -> Iterator[Sentence]:
 
 
 def _field(change: Change, verbose: bool) -> Item:
-    return Item(mark="~", tone="notice", subject=escape(change["path"]), details=(_sides(change, verbose),))
+    subject = escape(change["path"])
+    return Item(mark="~", verb="change", tone="notice", subject=subject, details=(_sides(change, verbose),))
 
 
 def _limit(limit: ChangedLimit, verbose: bool) -> Item:
@@ -63,6 +68,7 @@ def _limit(limit: ChangedLimit, verbose: bool) -> Item:
     said = _sides(change, verbose)
     return Item(
         mark="~",
+        verb="change",
         tone=_DIRECTIONS[direction],
         subject=escape(change["path"]),
         details=(said if direction == "other" else f"{said}  {direction}",),
@@ -74,6 +80,7 @@ def _pool(pool: ChangedPool, verbose: bool) -> Item:
     kind = pool["kind"]
     return Item(
         mark=_MARKS[kind],
+        verb=_VERBS[kind],
         tone=_TONES[kind],
         subject=escape(pool["key"] or pool["poolId"]),
         details=() if kind == "changed" else tuple(_looks(pool)),
@@ -92,10 +99,14 @@ def _looks(pool: ChangedPool) -> Iterator[str]:
 
 
 def _changes(pool: ChangedPool, verbose: bool) -> Iterator[tuple[str, str]]:
-    skipped: Iterable[str] = () if pool["kind"] == "changed" or verbose else _NEVER_TOLD
+    """What differs in a pool. Of one that one side alone has, the line has said most; what was in one that goes is
+    told to those who ask for everything."""
+    kind = pool["kind"]
     for change in pool["changes"]:
-        if change["path"] not in skipped:
+        if kind == "changed" or verbose:
             yield escape(change["path"]), _sides(change, verbose)
+        elif kind == "added" and change["path"] not in _SAID:
+            yield escape(change["path"]), values.cut(values.value(change.get("after")))
     for offer in pool["offers"]:
         name = f"offers[{escape(offer['toTenantId'])}]"
         if offer["kind"] == "changed":
