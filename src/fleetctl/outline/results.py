@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import drifted, operations
+from fleetctl.outline import drifted, operations, values
 from fleetctl.outline.problems import place
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import (
         ApplyReport,
         Drifted,
+        FleetDiffReport,
         FleetTestResult,
         FormattedFile,
         Operation,
@@ -69,7 +70,9 @@ def results(report: Report) -> Iterator[Result]:
             yield from map(_test, report["tests"])
         case "format":
             yield from map(_file, report["files"])
-        case "id" | "whoami" | "diff" | "init" | "explanation":
+        case "diff":
+            yield from _of_diff(report)
+        case "id" | "whoami" | "init" | "explanation":
             return
         case _:
             assert_never(report)
@@ -83,6 +86,29 @@ def _of_plan(report: PlanReport) -> Iterator[Result]:
 def _of_apply(report: ApplyReport) -> Iterator[Result]:
     for outcomes in (report["failed"], report["blocked"], report["notStarted"], report["done"]):
         yield from map(_outcome, outcomes)
+
+
+def _of_diff(report: FleetDiffReport) -> Iterator[Result]:
+    """Limits and pools; people should see what guards less, and what is gone."""
+    for limit in report["limits"]:
+        name, (before, after) = escape(limit["change"]["path"]), values.sides(limit["change"])
+        yield Result(
+            group="limits",
+            name=name,
+            rule=f"diff.{limit['direction']}",
+            status="warned" if limit["direction"] == "looser" else "passed",
+            text=f"{name} {before} -> {after}",
+        )
+    for pool in report["pools"]:
+        name, lost = escape(pool["key"] or pool["poolId"]), "; it was protected, and is no more"
+        yield Result(
+            group="pools",
+            name=name,
+            rule=f"diff.{pool['kind']}",
+            status="warned" if pool["looser"] or pool["kind"] == "removed" else "passed",
+            text=f"{name}: {pool['kind']}{lost if pool['looser'] else ''}",
+            source=pool["source"],
+        )
 
 
 def _problems(problems: Iterable[Problem]) -> Iterator[Result]:
@@ -105,7 +131,7 @@ def _test(test: FleetTestResult) -> Result:
     return Result(
         group="tests",
         name=name,
-        rule="test.failed" if mismatches else "test.passed",
+        rule="fleet.test",
         status="failed" if mismatches else "passed",
         text=f"{name}: {'; '.join(escape(each['message']) for each in mismatches) or 'passed'}",
         source=mismatches[0]["source"] if mismatches else test["source"],

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fleetctl.render import text
+from fleetctl.render import markdown, text
 from tests.fleetctl.render.checks import CHECKS
 from tests.fleetctl.render.formats import NAMES, rendered
 from tests.fleetctl.render.reports import every_kind
@@ -102,3 +102,14 @@ def test_no_string_adds_a_line_to_a_terminal(kind: str) -> None:
         hostile = text.render(poisoned(report, poison), verbose=True)
         assert hostile.count("\n") <= honest.count("\n") + sum(len(o["changes"]) for o in report.get("operations", []))
         assert not any(line.startswith("0 to archive") for line in hostile.splitlines())
+
+
+@pytest.mark.parametrize("most", [4_000, 65_000])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("poison", set(HOSTILE) - {"no letters"})
+def test_a_comment_keeps_its_size_and_its_sums(poison: str, kind: str, most: int) -> None:
+    report = poisoned(every_kind()[kind], HOSTILE[poison])
+    shown = markdown.render(report, verbose=True, max_bytes=most)
+    CHECKS["markdown"](shown)
+    assert len(shown.encode()) <= most
+    assert kind != "plan" or "1 to archive, 1 to withdraw" in shown
