@@ -157,6 +157,16 @@ RUNNING: Final[Entries] = {
         "A plan is of one control plane.",
         "Take a snapshot with these files.",
     ),
+    "test.none": Entry(
+        "There is no fleet test where one was looked for.",
+        "A run that tests nothing must not look like one that found nothing wrong.",
+        "Name the directory of the tests, or write one: a file whose name ends in .fleet-test.yaml.",
+    ),
+    "fleet.test": Entry(
+        "A fleet test holds a plan against what it says.",
+        "A test says what a change to the files may do, before anybody plans it on a server.",
+        "Where it fails, correct the files; or the test, where the new plan is what is meant.",
+    ),
     "export.out": Entry(
         "An export would replace a file, or would be read as part of the fleet it is made from.",
         "An export is a beginning, and destroys nothing.",

@@ -26,7 +26,7 @@ _PLAIN = frozenset({"propertyNames", "if", "default", "required"})
 
 def schema() -> Schema:
     """JSON Schema 2020-12 of one document of a fleet."""
-    made: Schema = _tidy(Document.model_json_schema())
+    made: Schema = tidy(Document.model_json_schema())
     defs = made.pop("$defs")
     fields = {name: part for module in MODULES for name, part in schemas.schema(module)["properties"].items()}
     defs["Policy"] = {"description": "A policy.", "type": "object", "properties": fields}
@@ -100,13 +100,13 @@ def render() -> str:
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _tidy(part: Any) -> Any:
+def tidy(part: Any) -> Any:
     """Without titles, which repeat names, and without defaults of null, which no field takes; a map whose names have a
     pattern has no other names."""
     if isinstance(part, dict):
         part = {**part, "additionalProperties": False} if "patternProperties" in part else part
-        return {k: _tidy(v) for k, v in part.items() if k != "title" and (k, v) != ("default", None)}
-    return [_tidy(item) for item in part] if isinstance(part, list) else part
+        return {k: tidy(v) for k, v in part.items() if k != "title" and (k, v) != ("default", None)}
+    return [tidy(item) for item in part] if isinstance(part, list) else part
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from better_compute.domain.problems import INVALID_INPUT, Problem, Source
 from fleetctl.files.text import MAX_BYTES, too_large
 
 _SUFFIXES = (".yaml", ".yml")
-_TESTS = ".fleet-test.yaml"
+TESTS = ".fleet-test.yaml"
 EXPECTED = "expected"
 # No link in place of the file that was checked, no wait for a writer of a pipe.
 _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -118,7 +118,7 @@ def inside(real: str, directory: str) -> bool:
 
 def is_wanted(name: str) -> bool:
     """Whether a fleet reads files of this name."""
-    return name.endswith(_SUFFIXES) and not name.endswith(_TESTS)
+    return name.endswith(_SUFFIXES) and not name.endswith(TESTS)
 
 
 def _printable(listing: Listing, file: str) -> bool:

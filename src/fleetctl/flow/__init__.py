@@ -7,6 +7,7 @@ from fleetctl.flow.apply import How, apply
 from fleetctl.flow.diff import diff
 from fleetctl.flow.export import export
 from fleetctl.flow.finished import Finished
+from fleetctl.flow.fleet_tests import test
 from fleetctl.flow.fmt import fmt
 from fleetctl.flow.init import init
 from fleetctl.flow.offline import derived_id, validate, whoami
@@ -27,6 +28,7 @@ __all__ = [
     "plan",
     "show",
     "snapshot",
+    "test",
     "validate",
     "whoami",
 ]

@@ -1,0 +1,207 @@
+"""What a test expects against the plan that was made: whatever is missing, other than said, or not expected."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from better_compute.domain.values import Json, same_value
+from fleetctl.errors import EXIT_CHANGES, EXIT_OK
+from fleetctl.fleet_tests.cases import Case, Expected
+from fleetctl.words import count
+
+_PROSE = frozenset({"message", "hint", "sentence", "effects", "why"})
+"""Fields of sentences: a part of one is enough."""
+_NAMES = ("key", "poolId", "rule")
+"""Fields that tell operations and findings apart best."""
+_SHOWN = 10
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A plan as its report has it; of files that cannot be read, what is wrong with them."""
+
+    exit_code: int
+    operations: Sequence[Mapping[str, Any]]
+    findings: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """One way in which a plan is not as expected; `path` leads to what the test says of it."""
+
+    message: str
+    path: tuple[str | int, ...] = ("expect",)
+
+
+def mismatches(case: Case, made: Made) -> list[Mismatch]:
+    """Everything in which the plan is not as the test expects."""
+    return [
+        *_of_code(case, made),
+        *_of_list("operations", case.operations, made.operations, case.others, _operation),
+        *_of_list("findings", case.findings, made.findings, case.others, _finding),
+    ]
+
+
+def _of_code(case: Case, made: Made) -> Iterator[Mismatch]:
+    changes = made.exit_code == EXIT_OK and bool(made.operations)
+    if case.exit_code in (made.exit_code, EXIT_CHANGES if changes else made.exit_code):
+        return
+    why = [_finding(finding) for finding in made.findings if finding["severity"] == "error"]
+    because = f": {'; '.join(why[:_SHOWN])}" if why else ""
+    path = ("expect", "exitCode")
+    yield Mismatch(f"the exit code is {made.exit_code}, and {case.exit_code} is expected{because}", path)
+
+
+def _of_list(
+    name: str,
+    expected: Sequence[Expected] | None,
+    found: Sequence[Mapping[str, Any]],
+    others: bool,
+    told: Callable[[Mapping[str, Any]], str],
+) -> Iterator[Mismatch]:
+    """Each expected one must be one of those found, a different one each."""
+    if expected is None:
+        return
+    taken = _assigned(expected, found)
+    used = set(taken.values())
+    left = [one for index, one in enumerate(found) if index not in used]
+    for index, wanted in enumerate(expected):
+        if index not in taken:
+            yield Mismatch(_missing(name, wanted, left, told), ("expect", name, index))
+    rest = [one for one in left if one.get("severity") != "unchecked"] if not others else []
+    for one in rest[:_SHOWN]:
+        yield Mismatch(f"not expected: {told(one)}", ("expect", name))
+    if len(rest) > _SHOWN:
+        more = count(len(rest) - _SHOWN, f"other {name.removesuffix('s')}")
+        yield Mismatch(f"not expected: {more}", ("expect", name))
+
+
+def _missing(
+    name: str, wanted: Expected, left: Sequence[Mapping[str, Any]], told: Callable[[Mapping[str, Any]], str]
+) -> str:
+    """What is not there, and in what the nearest of those that are differs."""
+    message = f"no {name.removesuffix('s')} is {_spelled(wanted)}"
+    near = [
+        (len(differences), index) for index, one in enumerate(left) if (differences := [*_differences(wanted, one)])
+    ]
+    fewest, index = min(near, default=(0, 0))
+    if not near or fewest >= sum(1 for _ in _leaves(wanted)):
+        return message
+    differs = "; ".join([*_differences(wanted, left[index])][:_SHOWN])
+    return f"{message}; the nearest is {told(left[index])}: {differs}"
+
+
+def _assigned(expected: Sequence[Expected], found: Sequence[Any]) -> dict[int, int]:
+    """Which of those found stands for which expected one, by number, so that as many as can be have one: where one is
+    taken, the other moves on to another if it may be that too."""
+    candidates = _candidates(expected, found)
+    holds: dict[int, int] = {}
+    holder: dict[int, int] = {}
+    for start in range(len(expected)):
+        came: dict[int, int] = {}
+        queue = deque([start])
+        free: int | None = None
+        while queue and free is None:
+            wanted = queue.popleft()
+            for index in (each for each in candidates[wanted] if each not in came):
+                came[index] = wanted
+                if index not in holder:
+                    free = index
+                    break
+                queue.append(holder[index])
+        while free is not None:
+            wanted = holder[free] = came[free]
+            before = holds.get(wanted)
+            holds[wanted] = free
+            free = before
+    return holds
+
+
+def _candidates(expected: Sequence[Expected], found: Sequence[Any]) -> list[list[int]]:
+    """Those that match, by number; looked for among those of the same name alone where a name is said."""
+    named: dict[tuple[str, Any], list[int]] = defaultdict(list)
+    for index, one in enumerate(found):
+        for name in _NAMES:
+            if isinstance(one, Mapping) and isinstance(one.get(name), str):
+                named[name, one[name]].append(index)
+    everything = range(len(found))
+    result = []
+    for wanted in expected:
+        keys = [(n, wanted[n]) for n in _NAMES if isinstance(wanted, Mapping) and isinstance(wanted.get(n), str)]
+        among: Sequence[int] = min((named.get(key, []) for key in keys), key=len) if keys else everything
+        result.append([index for index in among if next(_differences(wanted, found[index]), None) is None])
+    return result
+
+
+def _differences(wanted: Json, found: Json, path: str = "", prose: bool = False) -> Iterator[str]:
+    """In what a value is not as a test says: nothing where it is, or is more."""
+    at = path or "it"
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        for name, inner in wanted.items():
+            below = f"{path}.{name}" if path else name
+            if name not in found:
+                yield f"{below} is not there, and {_spelled(inner)} is expected"
+            else:
+                yield from _differences(inner, found[name], below, name in _PROSE)
+    elif isinstance(wanted, list) and isinstance(found, list):
+        taken = _in_list(wanted, found, prose)
+        yield from (f"{at} has no {_spelled(one)}" for index, one in enumerate(wanted) if index not in taken)
+        if not wanted and found:
+            yield f"{at} is {_spelled(found)}, and [] is expected"
+    elif not ((prose and _is_part(wanted, found)) or same_value(wanted, found)):
+        yield f"{at} is {_spelled(found)}, and {_spelled(wanted)} is expected"
+
+
+def _is_part(wanted: Json, found: Json) -> bool:
+    return isinstance(wanted, str) and isinstance(found, str) and bool(wanted) and wanted in found
+
+
+def _in_list(wanted: Sequence[Json], found: Sequence[Json], prose: bool) -> set[int]:
+    """The items that are found, each as another item of the list."""
+    left = list(range(len(found)))
+    there = set()
+    for number, one in enumerate(wanted):
+        for index in left:
+            if next(_differences(one, found[index], "", prose), None) is None:
+                left.remove(index)
+                there.add(number)
+                break
+    return there
+
+
+def _leaves(value: Json) -> Iterator[Json]:
+    if isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _leaves(inner)
+    else:
+        yield value
+
+
+def _operation(operation: Mapping[str, Any]) -> str:
+    """`offer fra1-a to acme (quota.gpu 8 -> 4)`."""
+    to = f" to {operation['toTenantId']}" if operation["toTenantId"] is not None else ""
+    changes = ", ".join(
+        f"{change['path']} {_spelled(change.get('before', '-'))} -> {_spelled(change.get('after', '-'))}"
+        for change in operation["changes"][:3]
+    )
+    return f"{operation['action']} {operation['key'] or operation['poolId']}{to}" + (f" ({changes})" if changes else "")
+
+
+def _finding(finding: Mapping[str, Any]) -> str:
+    return f"{finding['severity']} {finding['rule']}: {finding['message']}"
+
+
+def _spelled(value: Json) -> str:
+    """A value as files would say it."""
+    if isinstance(value, Mapping):
+        text = f"{{{', '.join(f'{name}: {_spelled(inner)}' for name, inner in value.items())}}}"
+    elif isinstance(value, list):
+        text = f"[{', '.join(map(_spelled, value))}]"
+    else:
+        text = value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,0 +1,102 @@
+"""The shape of fleet tests: the one definition that reading, its messages and the JSON Schema follow."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from fleetctl.desired.faults import IGNORED
+from fleetctl.desired.kinds import Flag, Path, Sentence, Time
+from fleetctl.desired.says import Says
+from fleetctl.desired.schema import tidy
+from fleetctl.desired.shape import Record
+from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_ERROR, EXIT_OK
+
+EXIT_CODES = (EXIT_OK, EXIT_ERROR, EXIT_CHANGES, EXIT_BLOCKED)
+
+
+def _optional(what: str) -> Any:
+    """A field that may be left out; null is no value of it, unless it may be anything."""
+    return Field(default=None, description=what)
+
+
+class ExpectedOperation(Record):
+    """An operation of the plan, as far as it is said here: fields of the plan's report. A map may say a part of the
+    map, a list a part of the list; of a sentence a part is enough."""
+
+    action: Any = _optional("create, update, offer, setQuota, unoffer or archive.")
+    key: Any = _optional("The pool's key; null where it has none.")
+    pool_id: Any = _optional("The pool's id.")
+    to_tenant_id: Any = _optional("The tenant; null where the operation is about the pool itself.")
+    site_id: Any = _optional("The pool's site.")
+    gpu_model: Any = _optional("The pool's model before the plan.")
+    atom: Any = _optional("The resource the pool's GPUs are counted in.")
+    before: Any = _optional("What is there; null where there is nothing.")
+    after: Any = _optional("What is wished, such as {quota: {gpu: 8}}.")
+    changes: Any = _optional("Differences, such as [{path: quota.gpu, after: 8}].")
+    causes: Any = _optional("intent, drift, or both; where there is a base.")
+    reason: Any = _optional("Why, such as {code: quota.lowered}.")
+    effects: Any = _optional("What it does to what runs: sentences, or parts of them.")
+    severity: Any = _optional("safe, lowers, withdraws or irreversible.")
+    depends_on: Any = _optional("Operations that come first, by number.")
+    precondition: Any = _optional("What must hold when it runs.")
+    inverse: Any = _optional("What would undo it.")
+    source: Any = _optional("The place in the files, such as {file: fleet.yaml, line: 7}.")
+
+
+class ExpectedFinding(Record):
+    """A finding of the plan, as far as it is said here."""
+
+    code: Any = _optional("Such as BLOCKED.")
+    rule: Any = _optional("Such as guard.archives, or a check's.")
+    message: Any = _optional("A part of the message.")
+    path: Any = _optional("The field, such as pools[fra1-a].policy.")
+    hint: Any = _optional("A part of the hint.")
+    severity: Any = _optional("error, warning or unchecked.")
+    source: Any = _optional("The place in the files, such as {line: 7}.")
+
+
+class Expectation(Record):
+    """What the plan is to be. What is left out is not looked at, but for the exit code."""
+
+    blank: ClassVar[dict[str, str]] = dict.fromkeys(("operations", "findings"), "write [] for none, or leave it out")
+
+    exit_code: Annotated[Literal[0, 1, 2, 3], Says("one of 0, 1, 2 and 3")] = _optional(
+        "That of plan; left out: 0. 1: the files cannot be read; 2: there are changes; 3: the plan is blocked."
+    )
+    operations: Annotated[
+        list[Annotated[ExpectedOperation, Says("a map of an operation's fields, such as {action: create}")]],
+        Says("a list of operations"),
+    ] = _optional("The plan's operations, in any order; [] for none.")
+    findings: Annotated[
+        list[Annotated[ExpectedFinding, Says("a map of a finding's fields, such as {rule: guard.archives}")]],
+        Says("a list of findings"),
+    ] = _optional("The plan's errors and warnings, in any order; [] for none. What was not checked need not be named.")
+    others: Flag = _optional("Whether there may be others than those named here; left out: false.")
+
+
+class FleetTest(Record):
+    """A test of a fleet: the plan of its files against a live state."""
+
+    name: Sentence = _optional("What is tested; left out: the file's name.")
+    fleet: Path = _optional("The fleet's directory or file, from here; left out: this directory.")
+    live: Path = _optional(
+        "The live state, from here: a snapshot, or fleet files (a directory, or one file) that stand for it; left out:"
+        " there is nothing yet."
+    )
+    now: Time = _optional("The time for freeze windows; left out: the snapshot's, or before all of them.")
+    expect: Expectation = Field(description="What the plan is to be; {}: it is not blocked.")
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema 2020-12 of one document of a fleet test."""
+    made: dict[str, Any] = tidy(FleetTest.model_json_schema())
+    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Fleet test"}
+    return {**title, **made, "patternProperties": {f"^{IGNORED}": True}}
+
+
+def render() -> str:
+    """The schema as the text of its file."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"

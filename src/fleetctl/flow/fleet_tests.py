@@ -1,0 +1,93 @@
+"""Fleet tests: the plan of each, made without a server, and held against what the test expects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from better_compute.domain.problems import ComputeError
+from fleetctl import report, target
+from fleetctl.desired import Desired
+from fleetctl.desired.load import load
+from fleetctl.errors import EXIT_BLOCKED, EXIT_ERROR, EXIT_OK, Stop
+from fleetctl.files import FilesError
+from fleetctl.fleet_tests import Case, Made, Mismatch, cases, mismatches, standing
+from fleetctl.flow.finished import Finished
+from fleetctl.flow.judge import judged
+from fleetctl.history import History
+from fleetctl.live import Live
+from fleetctl.session import Request, offline
+
+_CALLER = "caller"
+"""Stands in where neither files nor environment name one: ids of a test are nobody's."""
+
+
+def test(request: Request) -> Finished:
+    """Run every fleet test at the request's path. Raises FilesError where one cannot be read, or there is none."""
+    results = [(case, list(_run(case, request))) for case in cases(request.path)]
+    failed = any(found for _, found in results)
+    return Finished(report.of_tests(results), EXIT_ERROR if failed else EXIT_OK)
+
+
+def _run(case: Case, request: Request) -> Iterator[Mismatch]:
+    try:
+        # 1. Read the files.
+        wished = load(case.fleet, caller=request.caller or _CALLER)
+    except FilesError as error:
+        yield from mismatches(case, Made(EXIT_ERROR, (), [report.problem(p) for p in error.problems]))
+        return
+    try:
+        # 2. The live state that is given.
+        live = _live(case, wished, request)
+    except (FilesError, ComputeError) as error:
+        for problem in error.problems:
+            place = f"{problem.source}: " if problem.source else ""
+            yield Mismatch(f"the live state cannot be had: {place}{problem.message}", ("live",))
+        return
+    if live.tenant_id != wished.tenant_id:
+        yield Mismatch(f"the live state is of {live.tenant_id}, and the fleet of {wished.tenant_id}", ("live",))
+        return
+    try:
+        # 3. Make the plan; 4. judge it by rules and guards.
+        made = _made(case, wished, live, request)
+    except (Stop, ComputeError) as error:
+        yield Mismatch(f"no plan can be made: {error}")
+        return
+    # 5. Hold it against what is expected.
+    yield from mismatches(case, made)
+
+
+def _made(case: Case, wished: Desired, live: Live, request: Request) -> Made:
+    """The plan as its report has it."""
+    chosen = target.Target(server=live.instance.url, overridden=False, token=None, server_from="", token_from="")
+    session = offline(replace(request, path=case.fleet), wished, live, History({}).among, chosen)
+    plan = judged(session)
+    shown = session.shown(plan)
+    return Made(EXIT_BLOCKED if plan.blocked else EXIT_OK, shown["operations"], shown["findings"])
+
+
+def _live(case: Case, wished: Desired, request: Request) -> Live:
+    """Raises FilesError and ComputeError."""
+    if case.live is None:
+        return standing(None, wished, case.now or 0)
+    if _is_snapshot(case.live):
+        from fleetctl import snapshot  # not at the top: most tests stand on files
+
+        live = snapshot.read(case.live).live
+        return live if case.now is None else replace(live, instance=replace(live.instance, now=case.now))
+    files = load(case.live, caller=request.caller or _CALLER, empty_ok=True)
+    return standing(files, wished, case.now or 0)
+
+
+def _is_snapshot(path: Path) -> bool:
+    """Whether a file is meant as one; fleet files may be JSON too."""
+    if path.suffix in (".yaml", ".yml") or path.is_dir():
+        return False
+    try:
+        document: Any = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return True
+    return not (isinstance(document, Mapping) and "apiVersion" in document)

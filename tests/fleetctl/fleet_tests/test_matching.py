@@ -1,0 +1,130 @@
+"""What a test expects, held against a plan: parts match, everything else is told."""
+
+from __future__ import annotations
+
+import time
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleetctl.desired import Place
+from fleetctl.files import read_text
+from fleetctl.fleet_tests import Case, Made, mismatches
+
+
+def an_operation(action: str = "offer", key: str = "a", tenant: str | None = "acme", **fields: Any) -> dict[str, Any]:
+    usual = {"poolId": f"pool_{key}", "changes": [], "effects": [], "after": {"quota": {"gpu": 8}}, "severity": "safe"}
+    return {"action": action, "key": key, "toTenantId": tenant, **usual, **fields}
+
+
+def a_finding(rule: str = "guard.archives", severity: str = "error", **fields: Any) -> dict[str, Any]:
+    return {"rule": rule, "severity": severity, "message": "2 archives, and one apply may do 1", "hint": "", **fields}
+
+
+def told(made: Made, **expect: Any) -> list[str]:
+    """What is otherwise than expected."""
+    (document,) = read_text(b"expect: {}", "a.fleet-test.yaml")
+    usual: dict[str, Any] = {"exit_code": made.exit_code, "operations": None, "findings": None, "others": False}
+    case = Case(name="x", place=Place(document), fleet=Path("."), live=None, now=None, **{**usual, **expect})
+    return [found.message for found in mismatches(case, made)]
+
+
+class TestExitCode:
+    @pytest.mark.parametrize(
+        ("made", "operations", "expected", "passes"),
+        [
+            (0, 0, 0, True),
+            (0, 1, 0, True),
+            (0, 1, 2, True),
+            (0, 0, 2, False),
+            (3, 1, 3, True),
+            (3, 1, 2, False),
+            (3, 1, 0, False),
+            (1, 0, 1, True),
+            (1, 0, 0, False),
+        ],
+    )
+    def test_2_is_for_changes_of_a_plan_that_is_not_blocked(
+        self, made: int, operations: int, expected: int, passes: bool
+    ) -> None:
+        found = told(Made(made, [an_operation()] * operations, []), exit_code=expected)
+        assert (found == []) is passes
+
+    def test_says_what_blocks(self) -> None:
+        (said,) = told(Made(3, [], [a_finding(), a_finding("x", "warning")]), exit_code=0)
+        assert said == (
+            "the exit code is 3, and 0 is expected: error guard.archives: 2 archives, and one apply may do 1"
+        )
+
+
+class TestParts:
+    @pytest.mark.parametrize(
+        ("wanted", "fits"),
+        [
+            ({}, True),
+            ({"action": "offer", "key": "a"}, True),
+            ({"key": "b"}, False),
+            ({"toTenantId": None}, False),
+            ({"after": {"quota": {}}}, True),
+            ({"after": {"quota": {"gpu": 8.0}}}, True),
+            ({"after": {"quota": {"gpu": True}}}, False),
+            ({"after": {"quota": {"vcpu": 8}}}, False),
+            ({"after": None}, False),
+            ({"changes": [{"path": "quota.gpu"}]}, True),
+            ({"changes": [{"path": "quota.gpu"}, {"path": "quota.gpu"}]}, False),
+            ({"changes": []}, False),
+            ({"effects": ["cannot be undone"]}, True),
+            ({"effects": ["the key"]}, True),
+            ({"effects": [""]}, False),
+            ({"severity": "saf"}, False),
+        ],
+    )
+    def test_a_part_of_a_map_a_list_or_a_sentence_is_enough(self, wanted: dict[str, Any], fits: bool) -> None:
+        changes = [{"path": "quota.gpu", "before": 4, "after": 8}, {"path": "priority", "after": 1}]
+        one = an_operation(changes=changes, effects=["cannot be undone, the key is spent"])
+        assert (told(Made(0, [one], []), operations=[wanted]) == []) is fits
+
+
+class TestLists:
+    def test_what_is_missing_is_told_with_the_nearest(self) -> None:
+        made = Made(0, [an_operation(after={"quota": {"gpu": 4}}, changes=[{"path": "quota.gpu", "after": 4}])], [])
+        said = told(made, operations=[{"action": "offer", "key": "a", "after": {"quota": {"gpu": 8}}}], others=True)
+        assert said == [
+            "no operation is {action: offer, key: a, after: {quota: {gpu: 8}}}; the nearest is "
+            "offer a to acme (quota.gpu - -> 4): after.quota.gpu is 4, and 8 is expected"
+        ]
+
+    def test_what_is_not_expected_is_told_unless_others_may_be(self) -> None:
+        made = Made(0, [an_operation(), an_operation("archive", "b", None)], [a_finding("x", "unchecked"), a_finding()])
+        wanted: dict[str, Any] = {"operations": [{"key": "a"}], "findings": []}
+        assert told(made, **wanted) == [
+            "not expected: archive b",
+            "not expected: error guard.archives: 2 archives, and one apply may do 1",
+        ]
+        assert told(made, **wanted, others=True) == []
+        assert told(made) == []
+
+    def test_many_that_are_not_expected_are_counted(self) -> None:
+        said = told(Made(0, [an_operation(key=f"k{n}") for n in range(30)], []), operations=[])
+        assert (len(said), said[-1]) == (11, "not expected: 20 other operations")
+
+    @pytest.mark.parametrize("order", [*permutations(range(3))])
+    def test_each_stands_for_one_whatever_the_order(self, order: tuple[int, ...]) -> None:
+        """A vague one makes room for one that can be no other."""
+        wanted = [{}, {"action": "offer"}, {"action": "offer", "key": "a", "toTenantId": "acme"}]
+        found = [an_operation(), an_operation(tenant="globex"), an_operation("archive", "b", None)]
+        assert told(Made(0, found, []), operations=[wanted[n] for n in order]) == []
+        assert len(told(Made(0, found[:2], []), operations=[wanted[n] for n in order])) == 1
+
+    def test_what_was_not_checked_may_be_expected(self) -> None:
+        made = Made(0, [], [a_finding("offer.tenant", "unchecked")])
+        assert told(made, findings=[{"rule": "offer.tenant"}]) == []
+        assert told(made, findings=[{"rule": "offer.tenant"}, {"rule": "offer.tenant"}]) != []
+
+    def test_many_are_matched_fast(self) -> None:
+        found = [an_operation(key=f"k{n}") for n in range(10_000)]
+        start = time.process_time()
+        assert told(Made(0, found, []), operations=[{"action": "offer", "key": one["key"]} for one in found]) == []
+        assert time.process_time() - start < 3
