@@ -9,10 +9,13 @@ WHO = ("-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "commit.gpgS
 
 
 class Repository:
+    """At `path`, made there where there is none."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.mkdir(parents=True)
-        self.git("init", "-q", "-b", "main")
+        path.mkdir(parents=True, exist_ok=True)
+        if not (path / ".git").exists():
+            self.git("init", "-q", "-b", "main")
 
     def git(self, *arguments: str) -> str:
         ran = subprocess.run(("git", *WHO, *arguments), cwd=self.path, check=True, capture_output=True, text=True)

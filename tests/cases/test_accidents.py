@@ -10,6 +10,7 @@ import pytest
 
 from fleetctl.report.of_others import READS, WRITES
 from tests.e2e.homes import Home, Ran, entry, fleetctl, pool_id, unchanged
+from tests.repository import Repository
 
 
 def tombstone(key: str) -> dict[str, Any]:
@@ -22,6 +23,22 @@ def live(home: Home, count: int, **root: Any) -> list[dict[str, Any]]:
     home.wish(*pools, **root)
     home.apply()
     return pools
+
+
+def committed(home: Home) -> Repository:
+    """The fleet's directory becomes a repository, with its files as they are now."""
+    repository = Repository(home.directory)
+    repository.commit()
+    return repository
+
+
+def approved(command: str) -> tuple[str, ...]:
+    """What an apply needs where nobody can be asked."""
+    return ("--yes",) if command == "apply" else ()
+
+
+PREFIX: Any = {"keyPrefix": "fra1-"}
+PRUNE = ("--base", "HEAD", "--prune")
 
 
 def assert_invalid(ran: Ran) -> str:
@@ -64,6 +81,35 @@ def test_k045_an_empty_list_is_a_wish_only_when_it_says_so(home: Home) -> None:
     assert (drift.code, [d["kind"] for d in drift.report["drift"]]) == (2, ["removed"] * 2)
 
 
+def test_k045_an_empty_list_prunes_only_what_a_base_allows_to_go(home: Home) -> None:
+    pools = live(home, 2)
+    committed(home)
+    home.wish(allowEmpty=True)
+    with unchanged(home):
+        blocked = home.apply(*PRUNE, "--allow", "archives=2", "--reason", "the fleet goes", code=3)
+    assert [f["rule"] for f in blocked.report["findings"] if f["severity"] == "error"] == ["fleet.empty"]
+    assert home.run("plan", "--prune").code == 64
+    home.wish(*pools, allowEmpty=True)
+    committed(home)
+    home.wish(allowEmpty=True)
+    with unchanged(home):
+        assert "guard.archives" in home.apply(*PRUNE, code=3).out
+    home.apply(*PRUNE, "--allow", "archives=2", "--reason", "the fleet goes")
+    assert home.is_settled()
+
+
+def test_k045_a_base_whose_files_are_not_there_is_an_error(home: Home) -> None:
+    live(home, 1)
+    for flags in (("--base", "HEAD"), ("--base-dir", home.directory / "nowhere")):
+        for command in ("plan", "drift", "apply"):
+            with unchanged(home):
+                ran = home.run(command, *flags, *approved(command))
+            assert (ran.code, ran.out) == (1, ""), ran.said
+    committed(home)
+    ran = home.run("plan", "--base", "release")
+    assert (ran.code, "git fetch origin release" in ran.err) == (1, True)
+
+
 @pytest.mark.parametrize("name", ["nowhere", "nowhere/fleet.yaml"])
 def test_k045_a_path_that_is_not_there_is_an_error(home: Home, name: str) -> None:
     for command in ("plan", "drift"):
@@ -100,6 +146,31 @@ def test_k047_seven_of_eight_pools_that_leave_the_files_are_left_alone(home: Hom
     assert (report["operations"], len(report["summary"]["removed"])) == ([], 7)
     with unchanged(home):
         home.apply()
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_k047_seven_of_eight_pools_are_not_pruned_by_an_edit(home: Home, code: int) -> None:
+    pools = live(home, 8, **PREFIX)
+    committed(home)
+    home.wish(pools[0], **PREFIX)
+    allowed = ("--allow", "archives=7", "--reason", "site closes") if code == 0 else ()
+    planned = home.plan(*PRUNE, *allowed, code=code)
+    assert sorted(planned.operations) == [f"archive fra1-{n:02}" for n in range(1, 8)]
+    if code:
+        with unchanged(home):
+            home.apply(*PRUNE, code=3)
+    else:
+        home.apply(*PRUNE, *allowed)
+        assert home.is_settled()
+
+
+@pytest.mark.parametrize(("archived", "code"), [(3, 0), (4, 3)])
+def test_k047_the_percentage_holds_at_its_border(home: Home, archived: int, code: int) -> None:
+    live(home, 10)
+    guards = {"maxArchives": 100, "maxArchivePercent": 30}
+    gone = [tombstone(f"fra1-{n:02}") for n in range(archived)]
+    home.wish(*gone, *(entry(f"fra1-{n:02}", {"acme": 8}) for n in range(archived, 10)), guards=guards)
+    assert len(home.plan(code=code).operations) == archived
 
 
 def test_k047_an_override_names_the_number_that_may_pass(home: Home) -> None:
@@ -166,6 +237,29 @@ def test_k048_pools_of_others_are_counted_and_never_touched(home: Home) -> None:
     assert sum(state.pool is not None and not state.pool.archived for state in states) == 2
 
 
+def test_k048_prune_leaves_what_no_base_of_this_fleet_named(home: Home) -> None:
+    pools = live(home, 2, **PREFIX)
+    committed(home)
+    with home.hand("sa_fleet") as client:  # another fleet of the same caller, whose keys begin alike
+        body = {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H100", "idempotencyKey": "fra1-99"}
+        client.call("pools/create", body)
+    home.wish(pools[0], **PREFIX)
+    planned = home.plan(*PRUNE)
+    assert planned.operations == ["archive fra1-01"]
+    assert sorted(planned.report["summary"]["removed"]) == ["fra1-01", "fra1-99"]
+    home.apply(*PRUNE)
+    assert home.plan(*PRUNE).operations == []
+
+
+def test_k048_a_pool_that_is_let_go_is_touched_no_more(home: Home) -> None:
+    pools = live(home, 2, **PREFIX)
+    committed(home)
+    home.wish(pools[0], {"idempotencyKey": "fra1-01", "released": True}, **PREFIX)
+    report = home.plan(*PRUNE).report
+    assert (report["operations"], report["summary"]["removed"], report["summary"]["foreign"]) == ([], [], 0)
+    assert home.is_settled()
+
+
 def test_k048_a_pool_is_adopted_by_its_id_alone(home: Home) -> None:
     with home.hand() as client:
         body = {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H100", "policy": {"byHand": 1}}
@@ -184,17 +278,54 @@ def test_k048_a_pool_is_adopted_by_its_id_alone(home: Home) -> None:
 # K050: a key that is written anew.
 
 
-def test_k050_a_renamed_key_archives_nothing_and_is_reported(home: Home) -> None:
-    home.wish(entry("fra1-h100", {"acme": 32}), keyPrefix="fra1-")
+def renamed(home: Home, **fields: Any) -> None:
+    """A pool with 20 of 32 GPUs in use, and then its entry under another key."""
+    home.wish(entry("fra1-h100", {"acme": 32}), **PREFIX)
     home.apply()
+    committed(home)
     home.sql("UPDATE pool_quotas SET used = 20 WHERE tenant_id = 'acme'")
-    home.wish(entry("fra1-h100-sxm", {"acme": 32}), keyPrefix="fra1-")
-    planned = home.plan()
-    assert planned.operations == ["create fra1-h100-sxm", "offer fra1-h100-sxm to acme"]
-    assert planned.report["summary"]["removed"] == ["fra1-h100"]
-    [finding] = planned.report["findings"]
-    assert (finding["rule"], finding["severity"]) == ("fleet.removed", "warning")
-    assert "archived: true" in finding["hint"]
+    home.wish(entry("fra1-h100-sxm", {"acme": 32}, **fields), **PREFIX)
+
+
+@pytest.mark.parametrize("flags", [(), ("--base", "HEAD"), PRUNE])
+def test_k050_a_renamed_key_is_refused_and_pointed_to_previously(home: Home, flags: tuple[str, ...]) -> None:
+    renamed(home)
+    with unchanged(home):
+        blocked = home.apply(*flags, code=3)
+    [finding] = [f for f in blocked.report["findings"] if f["rule"] == "fleet.rename"]
+    assert (finding["severity"], finding["source"]["file"]) == ("error", "fleet.yaml")
+    assert "same shape, new key: fra1-h100 is live" in finding["message"]
+    assert "`previously: fra1-h100`" in finding["hint"]
+    assert ("archive fra1-h100" in blocked.operations) == ("--prune" in flags)
+
+
+def test_k050_a_rename_that_says_so_touches_nothing(home: Home) -> None:
+    renamed(home, previously="fra1-h100")
+    report = home.plan(*PRUNE).report
+    assert (report["operations"], report["summary"]["removed"]) == ([], [])
+    assert [note["sentence"] for note in report["notes"]] == ["fra1-h100-sxm is the pool that was made as fra1-h100"]
+    assert home.is_settled()
+    home.wish(entry("fra1-h100-sxm", {"acme": 24}, previously="fra1-h100"), **PREFIX)
+    home.apply()
+    assert home.is_settled()
+    assert [event.pool_id for event in home.events()] == [pool_id("fra1-h100")] * 3
+
+
+def test_k050_a_pool_that_is_really_new_passes_by_its_number(home: Home) -> None:
+    renamed(home)
+    home.apply("--allow", "rename=1", "--reason", "a second row of racks")
+    assert {event.pool_id for event in home.events()} == {pool_id("fra1-h100"), pool_id("fra1-h100-sxm")}
+
+
+def test_k050_what_takes_the_place_of_a_pool_in_use_waits_for_it(home: Home) -> None:
+    renamed(home, replaces="fra1-h100", sharing="mig", policy={"gpu": {"mig": {"strategy": "mixed"}}})
+    home.wish(entry("fra1-h100-b", {"acme": 32}, replaces="fra1-h100"), **PREFIX)
+    home.apply()
+    assert home.is_settled(), "until nothing is in use there is nothing to do"
+    home.sql("UPDATE pool_quotas SET used = 0 WHERE tenant_id = 'acme'")
+    assert home.plan().operations == ["archive fra1-h100"]
+    home.apply()
+    assert home.is_settled()
 
 
 # K051: another target than the files name.
@@ -224,16 +355,108 @@ def test_k051_whoami_has_no_rights_to_plan_for_a_tenant_that_is_not_there(home: 
         assert (report["pins"]["tenantId"], report["missing"]) == (tenant_id, {"plan": plan, "apply": apply})
 
 
-# K053: parts of a fleet. Neither selection nor prune is built, so no run can take a part for the whole.
+def test_k051_another_caller_than_the_pools_have_is_asked_about(home: Home) -> None:
+    pools = live(home, 3)
+    home.wish(*pools, caller="sa_other")
+    report = home.plan().report
+    assert len(report["operations"]) == 6, "a second fleet, whole"
+    [finding] = report["findings"]
+    assert (finding["rule"], finding["severity"]) == ("fleet.caller", "warning")
+    assert "3 pools of the same sites and models, made by sa_fleet (3): is the caller another?" in finding["message"]
+    home.wish(*pools, caller="sa_other", previousCallers=["sa_fleet"])
+    assert home.is_settled()
+    home.wish(entry("fra1-00", {"acme": 9}), *pools[1:], caller="sa_other", previousCallers=["sa_fleet"])
+    home.apply()
+    assert home.is_settled()
+    assert len({event.pool_id for event in home.events()}) == 3
 
 
-@pytest.mark.parametrize("flag", ["--only", "--except", "--prune", "--base"])
+# K053: parts of a fleet.
+
+
+def forty(home: Home) -> Repository:
+    """40 pools at two sites in two files, of which 35 then leave the files."""
+    pools = [entry(f"fra1-{n:02}", {"acme": 8}, siteId=("site_fra1", "site_ams1")[n % 2]) for n in range(40)]
+    for name, part in (("eu", pools[:5]), ("us", pools[5:])):
+        home.write(f"{name}/pools.yaml", json.dumps({"pools": part}))
+    home.write("fleet.yaml", json.dumps({**home.root, **PREFIX}))
+    home.apply()
+    made = committed(home)
+    home.write("us/pools.yaml", "pools: []\n")
+    return made
+
+
+ALL = ("--allow", "archives=40", "--allow", "withdrawals=40", "--allow", "gpusWithdrawn=320", "--reason", "us closes")
+
+
+@pytest.mark.parametrize(
+    ("selector", "archives"),
+    [
+        ("file=eu/*", 0),
+        ("file=us/*", 35),
+        ("key=fra1-0?", 5),
+        ("site=site_fra1", 17),
+        ("tenant=acme", 0),
+        ("model=H100", 35),
+        ("site=site_fra1,key=fra1-1?", 5),
+    ],
+)
+def test_k053_a_part_removes_only_what_is_itself_selected(home: Home, selector: str, archives: int) -> None:
+    forty(home)
+    report = home.plan(*PRUNE, "--only", selector, *ALL).report
+    assert [o["action"] for o in report["operations"]] == ["archive"] * archives
+    assert len(report["summary"]["removed"]) == archives
+    assert report["selection"] == {"only": [selector], "exclude": [], "outside": 35 - archives}
+
+
+def test_k053_what_is_left_out_is_left_alone(home: Home) -> None:
+    forty(home)
+    home.write("eu/pools.yaml", json.dumps({"pools": [entry(f"fra1-{n:02}", []) for n in (0, 2, 4)]}))
+    with unchanged(home):
+        home.apply("--only", "key=fra1-39")
+    left = ("--except", "file=us/*", "--except", "key=fra1-0[13]")
+    assert len(home.plan(*PRUNE, *left).operations) == 3
+    home.apply(*PRUNE, *left)
+    with home.hand() as client:
+        states, _ = client.pools.all(owned=True)
+    assert sum(state.pool is not None and not state.pool.archived for state in states) == 40
+
+
+def test_k053_a_part_is_never_said_to_be_in_sync(home: Home) -> None:
+    forty(home)
+    for command, flags in (("plan", ("--detailed-exitcode",)), ("drift", ())):
+        assert home.run(command, "--only", "key=fra1-00", *flags).code == 2
+    ran = home.run("drift", "--only", "key=fra1-00", "--format", "json")
+    assert (ran.report["drift"], ran.report["selection"]["outside"]) == ([], 35)
+    assert "in sync" not in home.run("drift", "--only", "key=fra1-00").out
+
+
 @pytest.mark.parametrize("command", ["plan", "apply", "drift"])
-def test_k053_a_flag_that_is_not_built_is_refused(home: Home, command: str, flag: str) -> None:
+@pytest.mark.parametrize(("flag", "selector"), [("--only", "key=fra2-*"), ("--except", "site=site_fra2")])
+def test_k053_a_selector_that_selects_nothing_is_an_error(home: Home, command: str, flag: str, selector: str) -> None:
     live(home, 1)
     with unchanged(home):
-        ran = home.run(command, flag, "fra1-*")
+        ran = home.run(command, flag, selector, *approved(command))
+    assert (ran.code, ran.out) == (1, ""), ran.said
+    assert f"{flag} {selector} selects nothing" in ran.err
+
+
+@pytest.mark.parametrize("command", ["plan", "apply", "drift"])
+def test_k053_what_is_no_selector_is_a_usage_error(home: Home, command: str) -> None:
+    live(home, 1)
+    ran = home.run(command, "--only", "fra1-*", *approved(command))
     assert (ran.code, ran.out) == (64, ""), ran.said
+    assert "key=fra1-*" in ran.err
+
+
+def test_k053_prune_without_a_base_shows_what_to_write(home: Home) -> None:
+    pools = live(home, 2, **PREFIX)
+    home.wish(pools[0], **PREFIX)
+    for command in ("plan", "apply"):
+        with unchanged(home):
+            ran = home.run(command, "--prune", *approved(command))
+        assert (ran.code, ran.out) == (64, ""), ran.said
+        assert "- {idempotencyKey: fra1-01, archived: true}" in ran.err
 
 
 def test_k053_a_part_of_the_files_removes_nothing_of_the_rest(home: Home) -> None:
@@ -260,6 +483,20 @@ def test_k054_the_key_of_an_archived_pool_is_told_before_anything_is_written(hom
     assert "this key belongs to a pool that was archived on 20" in finding["message"]
     assert finding["hint"] == "use a new key, or write archived: true if it is to stay so"
     assert home.run("drift").code == 2
+
+
+def test_k054_a_rename_that_is_taken_back_after_the_old_pool_went(home: Home) -> None:
+    home.wish(entry("fra1-00", {"acme": 32}))
+    home.apply()
+    home.wish(entry("fra1-01", {"acme": 32}, replaces="fra1-00"))
+    home.apply()
+    assert home.is_settled()
+    home.wish(entry("fra1-00", {"acme": 32}, previously="fra1-01"))
+    assert home.is_settled(), "the pool that is there is meant, whatever its entry is called"
+    home.wish(entry("fra1-00", {"acme": 32}), tombstone("fra1-01"))
+    with unchanged(home):
+        blocked = home.apply(code=3)
+    assert [f["rule"] for f in blocked.report["findings"] if f["severity"] == "error"] == ["pool.key"]
 
 
 def test_a_field_that_is_for_life_cannot_be_planned_away(home: Home) -> None:
