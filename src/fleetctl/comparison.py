@@ -91,7 +91,7 @@ def compared(
         entries=entries,
         problems=(
             *settled.problems,
-            *hazards.find(inside, settled.desired, live.pools, renames),
+            *hazards.find(inside, whole.removed, settled.desired, live.pools, renames),
             *bases.findings(desired, base),
         ),
     )

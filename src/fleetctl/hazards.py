@@ -24,13 +24,20 @@ class _Shape(NamedTuple):
     account: str | None
 
 
-def find(diff: Diff, desired: Desired, live: Mapping[str, PoolState], allowed: int | None = None) -> list[Problem]:
+def find(
+    diff: Diff,
+    removed: Sequence[Removed],
+    desired: Desired,
+    live: Mapping[str, PoolState],
+    allowed: int | None = None,
+) -> list[Problem]:
     """Renamed entries, rule `fleet.rename`: an error each, or a warning where no more than `allowed` are there (None:
     no override was given). Else rule `fleet.caller`: nothing of the fleet is there, and much that is like it.
 
+    `diff` may be of a part of the fleet; `removed` are all removed pools, since an old one may stand outside of it.
     `desired` is settled, and `live` holds all pools of its tenant, by id.
     """
-    pairs = renames(diff)
+    pairs = _renames(diff, removed)
     if not pairs:
         return _strangers(diff, desired, live)
     passes = allowed is not None and len(pairs) <= allowed
@@ -55,24 +62,22 @@ def cut(desired: Desired, takes_away: bool) -> list[Problem]:
     ]
 
 
-def renames(diff: Diff) -> list[tuple[PoolEntry, Removed, int]]:
+def _renames(diff: Diff, removed: Sequence[Removed]) -> list[tuple[PoolEntry, Removed, int]]:
     """Entries to be created that are shaped like removed pools, one to one: by equal keys first, else in their order.
     With each the number of removed pools of its shape."""
     old: dict[_Shape, list[Removed]] = defaultdict(list)
     new: dict[_Shape, list[PoolEntry]] = defaultdict(list)
-    for removed in diff.removed:
-        pool = removed.pool
+    for one in removed:
+        pool = one.pool
         shape = _Shape(pool.site_id, pool.class_, pool.gpu_model, pool.sharing, pool.provider_account_id)
-        old[shape].append(removed)
+        old[shape].append(one)
     for found in diff.pools:
         if (wish := found.entry.pool) and found.live is None and not found.entry.adopted:
             shape = _Shape(wish.site_id, wish.class_, wish.gpu_model, wish.sharing, wish.provider_account_id)
             if shape in old:
                 new[shape].append(found.entry)
     return [
-        (entry, removed, len(old[shape]))
-        for shape, entries in new.items()
-        for entry, removed in _paired(entries, old[shape])
+        (entry, one, len(old[shape])) for shape, entries in new.items() for entry, one in _paired(entries, old[shape])
     ]
 
 

@@ -99,11 +99,16 @@ def entries(selection: Selection, desired: Desired, live: Mapping[str, PoolState
 
 def split(diff: Diff, selection: Selection) -> Split:
     """The diff in two. What is counted, and not told one by one, stays inside."""
-    inside, outside = [], []
+    inside: list[PoolDiff] = []
+    outside: list[PoolDiff] = []
     for pool in diff.pools:
         kept, left = _split(pool, selection)
         inside += [kept] if kept else []
         outside += [left] if left else []
+    # What takes a pool's place must be there whole, before the pool goes.
+    partly = {pool.entry.pool_id for pool in outside}
+    outside += [pool for pool in inside if pool.heir and pool.heir.pool_id in partly]
+    inside = [pool for pool in inside if not (pool.heir and pool.heir.pool_id in partly)]
     pruned = {pool.entry.pool_id for pool in outside if pool.archives == "removed"}
     removed: tuple[list[Removed], list[Removed]] = ([], [])
     for one in diff.removed:

@@ -460,6 +460,24 @@ def test_offers_are_selected_by_the_file_they_stand_in(tmp_path: Path) -> None:
     assert len(told(make(load(tmp_path), live.live(), selected=selection("file=pools.yaml")))) == 3
 
 
+def test_a_pool_is_not_archived_before_all_of_what_takes_its_place_is_there(tmp_path: Path) -> None:
+    from fleetctl.desired.load import load
+
+    live = plane(offered("old"))
+    (tmp_path / "fleet.yaml").write_text("{apiVersion: fleet/v1, tenantId: root, caller: sa_fleet}\n")
+    pool = "{idempotencyKey: new, replaces: old, siteId: site_fra1, class: metal-host, gpuModel: H100}"
+    (tmp_path / "pools.yaml").write_text(f"pools: [{pool}]\n")
+    (tmp_path / "acme.yaml").write_text("offers: [{pool: new, toTenantId: acme, quota: {gpu: 8}}]\n")
+    made = make(load(tmp_path), live.live(), selected=parse((), ("file=acme.yaml",)))
+    assert (told(made), made.comparison.differs_outside) == (["create new"], 2)
+
+
+def test_a_renamed_entry_is_found_also_where_the_old_pool_is_not_selected() -> None:
+    live = plane(offered("fra1-old"))
+    made = planned(live, offered("fra1-new"), **PREFIX, selected=selection("key=fra1-new"))
+    assert (findings(made), made.removed) == ([("fleet.rename", "error")], ())
+
+
 def test_ten_thousand_pools_with_base_and_selection_stay_near_linear() -> None:
     from time import process_time
 
