@@ -12,7 +12,7 @@ import click
 from fleetctl.cli import options, streams
 from fleetctl.cli.options import Common
 
-_SCHEMAS = ("fleet.v1", "world.v1")
+_SCHEMAS = ("fleet.v1", "fleet-test.v1", "world.v1")
 _FIELDS = {"--fleet": "fleet", "--tenant": "tenantId", "--caller": "caller", "--server": "server"}
 """Flag -> the field of the files that it fills."""
 

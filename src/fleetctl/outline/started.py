@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 _EMBEDDED: Final = (
     ("validate", "what is wrong with the files, offline"),
+    ("test", "what their plan is against a live state that you make up"),
     ("plan", "what an apply would do"),
     ("apply", "do it: the control plane is a file, made on the spot"),
     ("drift", "what differs afterwards: nothing"),
 )
 _SERVED: Final = (
     ("validate", "what is wrong with the files, offline"),
+    ("test", "what their plan is against a live state that you make up"),
     ("whoami", "who you are there, and which rights are missing; the token is in FLEETCTL_TOKEN"),
     ("plan", "what an apply would do"),
 )

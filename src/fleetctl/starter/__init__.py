@@ -16,6 +16,7 @@ _MARK = re.compile("@([A-Z_]+)@")
 _FILES: Final = {
     "fleet.yaml": "fleet.yaml",
     "pools/first-site.yaml": "pools/first-site.yaml",
+    "first.fleet-test.yaml": "first.fleet-test.yaml",
     ".gitignore": "gitignore",
 }
 """Below the fleet's directory -> template; `world.yaml` besides, where the control plane is embedded."""

@@ -58,7 +58,7 @@ def test_every_command_is_listed_with_what_it_does(fleet: Fleet) -> None:
     ran = fleet("--help")
     assert ran.code == 0
     assert all(f"  {name}" in ran.out and says in ran.out for name, says in COMMANDS.items())
-    assert "_FLEETCTL_COMPLETE=bash_source" in ran.out
+    assert "fleetctl completion bash" in ran.out
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -75,7 +75,7 @@ def test_every_command_has_an_example_that_its_own_flags_allow(name: str, fleet:
     assert all({word for word in words if word.startswith("--")} <= flags for words in examples)
 
 
-@pytest.mark.parametrize("name", ["init", "fmt", "show", "diff", "explain", "graph", "test"])
+@pytest.mark.parametrize("name", ["graph"])
 def test_what_is_not_built_is_unknown(name: str, fleet: Fleet) -> None:
     assert name not in COMMANDS
     ran = fleet(name)
