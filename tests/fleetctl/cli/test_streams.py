@@ -27,7 +27,7 @@ from tests.fleetctl.cli.runs import COMMAND, ROOT, Fleet, Ran, process
 
 POLISH = "  - {idempotencyKey: fra1-a, policy: {note: zażółć, word: gęś}, offers: []}\n"
 OFFERED = {
-    **dict.fromkeys(("validate", "plan", "apply", "diff", "test"), streams.REVIEWS),
+    **dict.fromkeys(("validate", "fmt", "plan", "apply", "diff", "test"), streams.REVIEWS),
     **dict.fromkeys(("drift", "show"), streams.METRICS),
 }
 WITHOUT = ("schema", "completion")
