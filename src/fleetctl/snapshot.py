@@ -23,7 +23,7 @@ from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.history import History, LastEvent
 from fleetctl.live import Instance, Live, key_of
-from fleetctl.spelling import canonical_text
+from fleetctl.spelling import in_ascii
 from fleetctl.words import time
 
 FORMAT_VERSION: Final = 1
@@ -60,7 +60,7 @@ class Event(Struct, rename="camel"):
 
 class Snapshot(Struct, rename="camel", kw_only=True):
     """The live state of one tenant's pools, with secrets in clear. `reader` is the identity that read it, `sequence`
-    the owner's last event in it. `checksum`: SHA-256 of the file's JSON without it, keys sorted and no blanks."""
+    the owner's last event in it. `checksum`: SHA-256 of the file without the line of the checksum."""
 
     format_version: Literal[1]
     kind: Literal["snapshot"]
@@ -83,36 +83,44 @@ class Saved:
 
 
 def file_bytes(saved: Saved) -> bytes:
-    """A snapshot as a file holds it: canonical JSON."""
+    """A snapshot as a file holds it."""
     live, instance = saved.live, saved.live.instance
-    made = Snapshot(
-        format_version=FORMAT_VERSION,
-        kind="snapshot",
-        checksum="",
-        tenant_id=live.tenant_id,
-        reader=live.reader_id,
-        server=Server(
-            url=instance.url,
-            instance_id=instance.id,
-            derivation=instance.derivation,
-            capabilities=sorted(instance.capabilities),
-            time=instance.now,
-            digest_key=instance.digest_key.hex(),
-        ),
-        sequence=live.sequence,
-        pools=pool_views(live.pools[pool_id] for pool_id in sorted(live.pools)),
-        sites=site_views(live.sites[site_id] for site_id in sorted(live.sites)),
-        events=[_event(event) for event in sorted(saved.history.events.values(), key=lambda e: e.sequence)],
+    events = sorted(saved.history.events.values(), key=lambda event: event.sequence)
+    return spelled(
+        {
+            "formatVersion": FORMAT_VERSION,
+            "kind": "snapshot",
+            "tenantId": live.tenant_id,
+            "reader": live.reader_id,
+            "server": Server(
+                url=instance.url,
+                instance_id=instance.id,
+                derivation=instance.derivation,
+                capabilities=sorted(instance.capabilities),
+                time=instance.now,
+                digest_key=instance.digest_key.hex(),
+            ),
+            "sequence": live.sequence,
+            "pools": pool_views(live.pools[pool_id] for pool_id in sorted(live.pools)),
+            "sites": site_views(live.sites[site_id] for site_id in sorted(live.sites)),
+            "events": [_event(event) for event in events],
+        }
     )
-    document = msgspec.to_builtins(made)
-    del document["checksum"]
-    return spelled(document)
 
 
-def spelled(document: Mapping[str, Any]) -> bytes:
-    """A document that has no checksum yet, with it."""
-    checksum = hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()
-    return canonical_text({**document, "checksum": checksum}).encode()
+def spelled(fields: Mapping[str, Any]) -> bytes:
+    """The text of a snapshot of such fields, with its checksum: JSON in ASCII, keys sorted, each field and each item of
+    a list on a line of its own, so that two snapshots are compared as any text is."""
+    lines = ",\n".join(f'"{name}": {_spelled(fields[name])}' for name in sorted(fields))
+    text = in_ascii(lines)
+    checksum = hashlib.sha256(f"{{\n{text}\n}}\n".encode()).hexdigest()
+    return f'{{\n"checksum": "{checksum}",\n{text}\n}}\n'.encode()
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(msgspec.json.encode(item, order="sorted").decode() for item in value) + "\n]"
+    return msgspec.json.encode(value, order="sorted").decode()
 
 
 def read(path: Path) -> Saved:

@@ -12,8 +12,12 @@ _NOT_ASCII = re.compile("[^\n -~]")
 
 def canonical_text(value: Any) -> str:
     """JSON in ASCII, keys sorted, two blanks a level, a final newline."""
-    text = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2).decode()
-    return _NOT_ASCII.sub(_escape, text) + "\n"
+    return in_ascii(msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2).decode()) + "\n"
+
+
+def in_ascii(text: str) -> str:
+    """JSON with every character that is not of ASCII as its escape."""
+    return _NOT_ASCII.sub(_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:

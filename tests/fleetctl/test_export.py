@@ -25,7 +25,7 @@ from fleetctl.files import read_text
 from fleetctl.live import ORIGIN, Instance, Live
 from fleetctl.plan import make
 from tests.builders import NOW, a_pool, a_site
-from tests.e2e.homes import Home, entry, pool_id
+from tests.e2e.homes import Home, entry, pool_id, served
 from tests.fleetctl.files.test_writing import VALUES
 
 SERVER = "https://compute.example.com"
@@ -276,7 +276,19 @@ class TestCommand:
         (tmp_path / "new" / "fleet.yaml").write_text(ran.out)
         self.planned(home, tmp_path / "new")
 
-    def test_where_there_is_no_fleet_yet(self, home: Home, tmp_path: Path) -> None:
+    def test_over_a_network_where_there_is_no_fleet_yet(self, home: Home, tmp_path: Path) -> None:
+        empty, out = tmp_path / "empty", tmp_path / "exported"
+        empty.mkdir()
+        home.directory = empty
+        with served(home) as (_, proxy):
+            pins = {"FLEETCTL_SERVER": proxy.url, "FLEETCTL_TENANT": "root", "FLEETCTL_CALLER": "sa_fleet"}
+            ran = home.run("export", "--out", out, **pins)
+            assert ran.code == 0, ran.said
+            assert f"server: {json.dumps(proxy.url)}\n" in (out / "fleet.yaml").read_text()
+            home.target = ()
+            assert self.planned(home, out)["fleet"] == "default"
+
+    def test_what_the_environment_does_not_say_is_asked_for(self, home: Home, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
         out = tmp_path / "exported"
         home.directory = tmp_path / "empty"

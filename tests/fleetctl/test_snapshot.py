@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -91,6 +92,11 @@ class TestFile:
         for each in (told, kept):
             del each["server"]["time"], each["checksum"]
         assert told == kept
+
+    def test_its_checksum_is_of_all_other_lines(self, home: Home) -> None:
+        opening, checksum, *rest = taken(home).read_text().splitlines(keepends=True)
+        digest = hashlib.sha256("".join((opening, *rest)).encode()).hexdigest()
+        assert checksum == f'"checksum": "{digest}",\n'
 
     def test_keeps_to_its_schema(self, home: Home) -> None:
         document = json.loads(taken(home).read_text())
@@ -191,7 +197,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("old", "new"),
         [
-            ('"max": 12', '"max": 13'),
+            ('"max":12', '"max":13'),
             ('"sa_hand"', '"sa_fleet"'),
             ('"hunter2"', '"hunter3"'),
             ('"sequence": ', '"more": 1, "sequence": '),
