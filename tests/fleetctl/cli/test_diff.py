@@ -81,6 +81,21 @@ def test_secrets_are_in_no_output(fleet: Fleet) -> None:
     assert "(changed)" in fleet("diff", "here", "other").out
 
 
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "github", "junit", "sarif", "html"])
+def test_no_name_from_a_file_acts_on_who_reads_it(fleet: Fleet, form: str) -> None:
+    """A folder and a policy's field that turn the line around, and end a comment."""
+    hostile = "x\u202e--><b>`@all"
+    for side, limit in (("here", 1), ("other", 2)):
+        folder = fleet.directory / side / hostile
+        folder.mkdir(parents=True)
+        entry = ENTRY.replace("offers:", f"policy: {{{json.dumps(hostile)}: {limit}}}, offers:")
+        (folder / "fleet.yaml").write_text(ROOT + entry, encoding="utf-8")
+    ran = fleet("diff", str(fleet.directory / "here"), str(fleet.directory / "other"), "--format", form)
+    assert (ran.code, ran.err) == (0, "")
+    assert "\u202e" not in ran.out
+    assert form != "html" or "<b>" not in ran.out
+
+
 def test_the_report_counts(fleet: Fleet, other: Path) -> None:
     (other / "fleet.yaml").write_text(ROOT + NEW)
     document = json.loads(fleet("diff", "here", "other", "--format", "json").out)

@@ -11,11 +11,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from better_compute.domain.problems import Problem
+from fleetctl.between import Side, compare
 from fleetctl.comparison import compared
 from fleetctl.drift import find
+from fleetctl.formatting import FormattedFile
 from fleetctl.history import History
 from fleetctl.journal import Outcome
-from fleetctl.report import of_apply, of_drift, of_id, of_validate, schemas
+from fleetctl.report import of_apply, of_drift, of_fleet_diff, of_format, of_id, of_init, of_validate, schemas
+from fleetctl.starter import Choices, Started
 from tests.fleetctl.report.world import World, a_header, wished
 
 SCHEMAS = Path(__file__).parents[3] / "schemas"
@@ -24,6 +27,9 @@ ENTRIES = """\
   - {idempotencyKey: fra1-old, archived: true}
   - {idempotencyKey: fra1-new, offers: [{toTenantId: acme, quota: {gpu: 8}}]}
   - {idempotencyKey: fra1-never, archived: true}
+"""
+OTHER = """\
+  - {idempotencyKey: fra1-a, policy: {token: old}, offers: [{toTenantId: globex, quota: {gpu: 4}}]}
 """
 
 
@@ -50,11 +56,21 @@ def a_drift() -> Any:
     return of_drift(found, a_header())
 
 
+def a_fleet_diff() -> Any:
+    before, after = (Side(name, None, wished(entries)) for name, entries in (("a", ENTRIES), ("b", OTHER)))
+    return of_fleet_diff(compare(before.desired, after.desired), before, after)
+
+
 REPORTS: dict[str, Callable[[], Any]] = {
     "plan.v1": lambda: a_world().report(ENTRIES),
     "report.v1": an_apply,
     "drift.v1": a_drift,
     "validation.v1": lambda: of_validate([Problem("INVALID_INPUT", "pool.class", "no")], wished(ENTRIES)),
+    "diff.v1": a_fleet_diff,
+    "format.v1": lambda: of_format([FormattedFile("a.yaml", "left", "why")], check=True),
+    "init.v1": lambda: of_init(
+        Started("fleet", ("fleet.yaml",), Choices(fleet="f", tenant="root", caller="c", server=None, ci=True))
+    ),
     "id.v1": lambda: of_id("pool_1", "fra1-a", "root", "sa_fleet"),
 }
 
