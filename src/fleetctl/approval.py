@@ -36,7 +36,8 @@ class SavedOperation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedPlan:
-    """What a plan file approves. Times are epoch milliseconds; `commit` is that of the files, if they have one."""
+    """What a plan file approves. Times are epoch milliseconds; `commit` is that of the files, if they have one. The
+    plan is made again with the same base (a commit, or a directory), and of the same part of the fleet."""
 
     scope: Scope
     digest: str
@@ -46,6 +47,11 @@ class SavedPlan:
     commit: str | None
     expires_at: int | None
     operations: tuple[SavedOperation, ...]
+    base_ref: str | None = None
+    base_dir: str | None = None
+    prune: bool = False
+    only: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 def by_digest(expected: str, plan: Plan) -> None:

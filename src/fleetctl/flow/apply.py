@@ -11,14 +11,32 @@ from typing import Any
 
 from better_compute.domain.policy.urls import mask_text
 from fleetctl import apply as applying
-from fleetctl import approval, machine, outputs, report
-from fleetctl.errors import EXIT_BLOCKED, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, EXIT_PARTIAL, EXIT_STALE, Stop
+from fleetctl import approval, git, machine, outputs, report
+from fleetctl.errors import (
+    EXIT_BLOCKED,
+    EXIT_ERROR,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PARTIAL,
+    EXIT_STALE,
+    EXIT_USAGE,
+    Stop,
+)
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
 from fleetctl.journal import Journal, Outcome, Stream, opened_journal
 from fleetctl.plan import Plan
 from fleetctl.session import Request, Session, opened, read
 from fleetctl.signals import interruptible
+
+_PLANNED = {
+    "base_ref": "--base",
+    "base_dir": "--base-dir",
+    "prune": "--prune",
+    "only": "--only",
+    "exclude": "--except",
+}
+"""What of a request a plan file says, by the flag that would say it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +65,10 @@ def apply(request: Request, how: How) -> Finished:
     outputs.check(wished, request.directory, saved=how.report_file, journal=how.journal)
     if how.report_file is not None:
         machine.remove(how.report_file)
-    saved = None if how.plan_file is None else report.saved_plan(how.plan_file)
+    saved = None
+    if how.plan_file is not None:
+        saved = report.saved_plan(how.plan_file)
+        request = _as_planned(request, saved)
     # 2. Choose the target; 3. read the live state.
     with opened(request, wished) as session:
         _check_caller(session)
@@ -68,6 +89,26 @@ def apply(request: Request, how: How) -> Finished:
             finished = report.of_apply(made, outcomes, session.header(), how.approved_by, caught.name)
             remark = "" if how.report_file is None else _keep(how.report_file, finished)
     return Finished(finished, _exit_code(outcomes, caught.name), remark)
+
+
+def _as_planned(request: Request, saved: approval.SavedPlan) -> Request:
+    """The request with the base and the part of the fleet that the plan file was made with. Raises Stop where flags
+    say otherwise."""
+    planned: dict[str, Any] = {
+        "base_ref": saved.base_ref,
+        "base_dir": None if saved.base_dir is None else Path(saved.base_dir),
+        "prune": saved.prune,
+        "only": saved.only,
+        "exclude": saved.exclude,
+    }
+    given = {name: getattr(request, name) for name in planned}
+    if request.base_ref is not None and saved.base_ref is not None:
+        given["base_ref"] = git.merge_base(request.directory, request.base_ref)
+    for name, flag in _PLANNED.items():
+        if given[name] and given[name] != planned[name]:
+            message = f"{flag} says otherwise than the plan file does"
+            raise Stop(EXIT_USAGE, message, hint="leave it out: it comes from the plan file")
+    return replace(request, **planned)
 
 
 def _check_caller(session: Session) -> None:
