@@ -31,13 +31,14 @@ def check(plan: Plan, live: Live, override: Override, now: int) -> list[Problem]
         pools=pools,
         grants=tuple(grants(plan, live, pools)),
     )
-    found = chain.from_iterable(guard.tallies(case) for guard in (freeze, counting, use, oversell))
+    sold, most = oversell.touched(case), case.limits.max_oversell
+    found = chain(freeze.tallies(case), counting.tallies(case), use.tallies(case), oversell.tallies(sold, most))
     tallies = {tally.name: tally for tally in found}
     return [
         *protect.check(case),
         *(problem for tally in tallies.values() for problem in _judged(tally, override)),
         *counting.unknown(case),
-        *oversell.unknown(case),
+        *oversell.told(sold, most),
         *_unneeded(tallies, override),
     ]
 

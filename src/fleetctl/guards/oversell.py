@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ from fleetctl.words import count, listed
 
 
 @dataclass(frozen=True, slots=True)
-class _Sold:
+class Sold:
     """A pool that a plan touches, and the sum of what tenants may book of it, the owner left out, on both sides."""
 
     first: Operation
@@ -45,10 +45,29 @@ class _Sold:
         return f"{self.first.name} ({sold} of {self.facts.new_schedulable:,}{ratio})"
 
 
-def tallies(case: Case) -> Iterator[Tally]:
+def touched(case: Case) -> list[Sold]:
+    """The pools that the plan changes, in its order; none where there is no limit."""
+    if case.limits.max_oversell is None:
+        return []
+    deltas: dict[str, int] = {}
+    for grant in case.grants:
+        if grant.tenant_id != case.live.tenant_id:
+            before, after = grant.atoms
+            pool_id = grant.operation.pool_id
+            deltas[pool_id] = deltas.get(pool_id, 0) + after - before
+    first: dict[str, Operation] = {}
+    for operation in case.plan.operations:
+        first.setdefault(operation.pool_id, operation)
+    found = []
+    for pool_id, operation in first.items():
+        facts, sold = case.pools.of(pool_id), _sold(case, pool_id)
+        found.append(Sold(operation, facts, sold, sold + deltas.get(pool_id, 0)))
+    return found
+
+
+def tallies(pools: Sequence[Sold], limit: float | None) -> Iterator[Tally]:
     """Pools over the limit after the plan that were less so before: what nobody sells more of is not this plan's."""
-    limit = case.limits.max_oversell
-    if limit is not None and (over := [sold for sold in _over(case, limit) if sold.is_worse]):
+    if limit is not None and (over := [sold for sold in _over(pools, limit) if sold.is_worse]):
         yield Tally(
             name="oversell",
             number=len(over),
@@ -59,46 +78,27 @@ def tallies(case: Case) -> Iterator[Tally]:
         )
 
 
-def unknown(case: Case) -> list[Problem]:
+def told(pools: Sequence[Sold], limit: float | None) -> list[Problem]:
     """What a limit cannot be held against, and what was over it before the plan and still is."""
-    limit = case.limits.max_oversell
     if limit is None:
         return []
     found = []
-    if blind := [sold for sold in _touched(case) if sold.ratio is None and sold.is_more]:
+    if blind := [sold for sold in pools if sold.ratio is None and sold.is_more]:
         names = listed([sold.first.name for sold in blind], "pool")
         message = f"no GPU is known to be there, so maxOversell was not held against what is sold: {names}"
         source = blind[0].first.source
         found.append(Problem(UNCHECKED, "guard.oversell", message, severity="unchecked", source=source))
-    if still := [sold for sold in _over(case, limit) if not sold.is_worse]:
+    if still := [sold for sold in _over(pools, limit) if not sold.is_worse]:
         names = listed([str(sold) for sold in still], "pool")
         message = f"over maxOversell of {limit:g} before this plan, and not more so after it: {names}"
         found.append(Problem(BLOCKED, "guard.oversell", message, severity="warning", source=still[0].first.source))
     return found
 
 
-def _over(case: Case, limit: float) -> list[_Sold]:
-    # The decimal number that the files write: 1.1 times 10 is 11, and no more.
+def _over(pools: Sequence[Sold], limit: float) -> list[Sold]:
+    # The decimal number that the files write: the nearest binary one to 1.15 is less.
     most = Fraction(str(limit))
-    return [sold for sold in _touched(case) if sold.ratio is not None and sold.ratio > most]
-
-
-def _touched(case: Case) -> list[_Sold]:
-    """The pools that the plan changes, in its order."""
-    deltas: dict[str, int] = {}
-    first: dict[str, Operation] = {}
-    for grant in case.grants:
-        if grant.tenant_id != case.live.tenant_id:
-            before, after = grant.atoms
-            pool_id = grant.operation.pool_id
-            deltas[pool_id] = deltas.get(pool_id, 0) + after - before
-    for operation in case.plan.operations:
-        first.setdefault(operation.pool_id, operation)
-    found = []
-    for pool_id, operation in first.items():
-        facts, sold = case.pools.of(pool_id), _sold(case, pool_id)
-        found.append(_Sold(operation, facts, sold, sold + deltas.get(pool_id, 0)))
-    return found
+    return [sold for sold in pools if sold.ratio is not None and sold.ratio > most]
 
 
 def _sold(case: Case, pool_id: str) -> int:

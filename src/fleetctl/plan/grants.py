@@ -8,7 +8,7 @@ from typing import Any
 
 from better_compute.domain.atoms import ATOMS, UNLIMITED
 from better_compute.domain.commands import CreatePool, UpdatePool
-from better_compute.domain.nodes import schedulable_atoms
+from better_compute.domain.nodes import atoms_per_gpu, schedulable_atoms
 from better_compute.domain.state import Pool, QuotaRow, Rollup
 from fleetctl.live import Live
 from fleetctl.plan.make import Plan
@@ -92,8 +92,15 @@ class Pools:
         self._live = live
         self._born = {o.pool_id: o.command for o in plan.operations if isinstance(o.command, CreatePool)}
         self._updates = {o.pool_id: o.command for o in plan.operations if isinstance(o.command, UpdatePool)}
+        self._known: dict[str, PoolFacts] = {}
 
     def of(self, pool_id: str) -> PoolFacts:
+        """Raises KeyError for a pool that is neither live nor to be created."""
+        if pool_id not in self._known:
+            self._known[pool_id] = self._found(pool_id)
+        return self._known[pool_id]
+
+    def _found(self, pool_id: str) -> PoolFacts:
         state, born = self._live.pools.get(pool_id), self._born.get(pool_id)
         if state is not None and state.pool is not None:
             pool, update = state.pool, self._updates.get(pool_id)
@@ -152,6 +159,5 @@ def _updated(pool: Pool, update: UpdatePool) -> Pool:
 
 def _schedulable_after(pool: Pool, new: Pool, rollup: Rollup) -> int | None:
     """What was counted stays, unless the policy splits the GPUs otherwise than before."""
-    by_policy = replace(rollup, atoms=None)
-    split = schedulable(new, by_policy)
-    return schedulable(pool, rollup) if split == schedulable(pool, by_policy) else split
+    split = atoms_per_gpu(new)
+    return schedulable(pool, rollup) if split == atoms_per_gpu(pool) else rollup.gpus * split or None
