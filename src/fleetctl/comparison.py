@@ -25,7 +25,7 @@ class Comparison:
     """What differs. `settled` are the files on the pools that they mean, `base` the fleet as it was (None: none was
     named), settled as well in `was`; `prune`: removed pools that it names are archived. `diff` is what was selected,
     `outside` the rest; `entries` counts the entries selected. `problems` are those of identity and base: an error
-    blocks."""
+    blocks; `renamed` are ids of removed pools that seem to be renamed."""
 
     settled: Settled
     base: Base | None
@@ -36,6 +36,7 @@ class Comparison:
     outside: Diff
     entries: int
     problems: tuple[Problem, ...]
+    renamed: frozenset[str]
 
     @property
     def desired(self) -> Desired:
@@ -80,6 +81,7 @@ def compared(
         parts = selection.split(labelled, selected)
         inside, outside = parts.inside, parts.outside
         entries = selection.entries(selected, settled.desired, live.pools)
+    found = hazards.find(inside, whole.removed, settled.desired, live.pools, renames)
     return Comparison(
         settled=settled,
         base=base,
@@ -89,11 +91,8 @@ def compared(
         diff=inside,
         outside=outside,
         entries=entries,
-        problems=(
-            *settled.problems,
-            *hazards.find(inside, whole.removed, settled.desired, live.pools, renames),
-            *bases.findings(desired, base),
-        ),
+        problems=(*settled.problems, *found.problems, *bases.findings(desired, base)),
+        renamed=found.renamed,
     )
 
 

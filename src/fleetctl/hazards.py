@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem, Source
@@ -24,13 +25,21 @@ class _Shape(NamedTuple):
     account: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Hazards:
+    """What was found, and the ids of the removed pools that it tells of: nobody should be told to archive them."""
+
+    problems: Sequence[Problem]
+    renamed: frozenset[str] = frozenset()
+
+
 def find(
     diff: Diff,
     removed: Sequence[Removed],
     desired: Desired,
     live: Mapping[str, PoolState],
     allowed: int | None = None,
-) -> list[Problem]:
+) -> Hazards:
     """Renamed entries, rule `fleet.rename`: an error each, or a warning where no more than `allowed` are there (None:
     no override was given). Else rule `fleet.caller`: nothing of the fleet is there, and much that is like it.
 
@@ -39,9 +48,10 @@ def find(
     """
     pairs = _renames(diff, removed)
     if not pairs:
-        return _strangers(diff, desired, live)
+        return Hazards(_strangers(diff, desired, live))
     passes = allowed is not None and len(pairs) <= allowed
-    return [_renamed(new, old, alike, len(pairs), desired, passes=passes) for new, old, alike in pairs]
+    problems = [_renamed(new, old, alike, len(pairs), desired, passes=passes) for new, old, alike in pairs]
+    return Hazards(problems, frozenset() if passes else frozenset(old.pool.id for _, old, _ in pairs))
 
 
 def cut(desired: Desired, takes_away: bool) -> list[Problem]:

@@ -233,7 +233,7 @@ def test_a_renamed_entry_blocks_and_is_pointed_to_previously() -> None:
     live = plane(offered("fra1-old"))
     made = planned(live, offered("fra1-new"), **PREFIX)
     assert told(made) == ["create fra1-new", "offer fra1-new to acme"]
-    error = next(f for f in made.findings if f.severity == "error")
+    [error] = made.findings
     assert (error.rule, error.path) == ("fleet.rename", "pools[fra1-new]")
     assert "same shape, new key: fra1-old" in error.message
     assert "`previously: fra1-old`" in error.hint

@@ -26,8 +26,8 @@ def findings(comparison: Comparison, live: Live) -> list[Problem]:
     found += comparison.problems
     found += [_gone(entry) for entry in diff.gone]
     found += [_waiting(one) for one in diff.waiting]
-    pruned = {pool.entry.pool_id for pool in diff.pools if pool.archives == "removed"}
-    found += [_removed(one, comparison) for one in diff.removed if one.pool.id not in pruned]
+    told = comparison.renamed.union(pool.entry.pool_id for pool in diff.pools if pool.archives == "removed")
+    found += [_removed(one, comparison) for one in diff.removed if one.pool.id not in told]
     if ORIGIN not in live.instance.capabilities and comparison.base is None:
         message = "this server does not say who made a pool, so pools that left the files cannot be told from others"
         hint = "--base names those that left them"
