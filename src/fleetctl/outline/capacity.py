@@ -38,7 +38,10 @@ def shares(rows: Sequence[Share], *, verbose: bool) -> Section:
 
 
 def stock(rows: Sequence[Stock], *, verbose: bool) -> Section:
-    """By model and site: the sum of what tenants may book against the machines that joined."""
+    """By model and site: the sum of what tenants may book against the machines that joined. Where none did anywhere,
+    there is nothing to compare."""
+    if not verbose and all(row["schedulable"] is None and row["schedulableAfter"] is None for row in rows):
+        rows = ()
     shown = rows if verbose else rows[:_ROWS]
     table = Table(
         columns=(Column("GPUs"), Column("site"), *_LIMITS, *_OVERSELL),

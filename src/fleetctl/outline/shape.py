@@ -130,6 +130,11 @@ class Outline:
     closing: tuple[Sentence, ...] = ()
 
     @property
+    def sums(self) -> tuple[Sentence, ...]:
+        """The closing where it opens a page: what is bad comes first."""
+        return tuple(sorted(self.closing, key=lambda sentence: sentence[0].tone != "bad"))
+
+    @property
     def heading(self) -> Sentence:
         """The title, or what stands for it where a page needs one."""
         if self.title or self.fleet is None:

@@ -8,6 +8,7 @@ import os
 import pty
 import signal
 import subprocess
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -333,6 +334,20 @@ class TestTerminal:
         assert terminal.end() == 0
         assert "+ create" in terminal.shown
         assert "\x1b" not in terminal.shown
+
+
+class TestWindow:
+    @pytest.mark.parametrize(("columns", "window"), [(47, 47), (0, None)])
+    def test_of_a_terminal_is_what_it_says(self, columns: int, window: int | None) -> None:
+        ours, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (24, columns))
+        with open(theirs, "w") as stream:
+            assert streams.window(stream) == window
+        os.close(ours)
+
+    def test_of_a_file_is_none(self, tmp_path: Path) -> None:
+        with open(tmp_path / "file", "w") as stream:
+            assert streams.window(stream) is None
 
 
 def test_results_are_on_stdout_and_a_file_is_never_coloured(fleet: Fleet) -> None:

@@ -10,6 +10,7 @@ from better_compute.domain.policy.secrets import SENSITIVE
 from fleetctl.render import text
 from fleetctl.report.forms import ApplyReport, Drifted, DriftReport, ErrorReport, Outcome, Problem, WhoamiReport
 from tests.builders import NOW
+from tests.fleetctl.render import reports
 
 SOURCE = {"file": "fleet.yaml", "line": 8, "column": 5}
 SERVER = {"url": "https://compute.example.com", "instanceId": "inst_1", "derivation": "d", "overridden": False}
@@ -206,3 +207,26 @@ def test_whoami_says_what_is_missing_and_whose_token_apply_needs() -> None:
         ["apply", "needs the token of sa_fleet"],
         ["clock", "the server's is 5.0 s behind this machine's"],
     ]
+
+
+class TestPart:
+    """Of a part of a fleet nobody says that it is in sync."""
+
+    PART: Any = {"only": ["key=fra1-*"], "exclude": [], "outside": 2}
+
+    def test_a_plan_of_one_says_so_in_its_header_and_its_sum(self) -> None:
+        shown = lines(reports.a_plan([], selection=self.PART))
+        assert "  part     only key=fra1-*: a part of the fleet; 2 outside differ" in shown
+        assert "No changes in the selection. 60 pools, 900 offers as wished; 2 outside differ." in shown
+        assert "2 outside differ" in next(
+            line for line in lines(reports.a_plan(selection=self.PART)) if "Plan:" in line
+        )
+
+    def test_a_drift_of_one_does_too(self) -> None:
+        report = {**a_drift(), "selection": {**self.PART, "outside": 1}}
+        assert lines(report)[-1] == "No drift in the selection. 4 pools, 2 offers as the files say; 1 outside differs."
+
+    def test_drift_that_is_expected_is_none_and_says_why(self) -> None:
+        report = reports.a_drift(reports.drifted(expected="tried out"))
+        assert lines(report)[-1] == "No drift. 60 pools, 900 offers as the files say, 1 expected."
+        assert "    expected: tried out" in lines(report)

@@ -10,6 +10,7 @@ from better_compute.domain.atoms import UNLIMITED
 from fleetctl.guards import Override
 from fleetctl.render import json_, text
 from fleetctl.report import PlanReport, file_bytes
+from tests.fleetctl.render import reports
 from tests.fleetctl.report.world import World
 
 
@@ -296,3 +297,12 @@ def test_colour_is_there_only_when_asked_for(report: PlanReport) -> None:
 
 def test_json_is_what_the_plan_file_holds(report: PlanReport) -> None:
     assert json_.render(report).encode() == file_bytes(report)
+
+
+def test_sites_where_no_machine_joined_are_compared_with_nothing() -> None:
+    row = {"gpuModel": "H100", "atom": "gpu", "siteId": "site_fra1", "before": 0, "after": 8, "inUse": 0}
+    unknown = {**row, "schedulable": None, "schedulableAfter": None, "oversellBefore": None, "oversellAfter": None}
+    report = reports.a_plan([], capacity={"shares": [], "stock": [unknown]})
+    assert "site_fra1" not in text.render(report)
+    shown = line_with(report, "site_fra1", verbose=True).split()
+    assert shown == ["H100", "site_fra1", "0", "8", "0", "unknown", "unknown", "unknown"]

@@ -39,8 +39,7 @@ def render(report: Report, *, verbose: bool = False, max_bytes: int = MAX_BYTES)
 
 
 def _head(words: Outline) -> str:
-    closing = sorted(words.closing, key=lambda said: said[0].tone != "bad")
-    said = [sentence(each) for each in (*words.opening[:_OPENINGS], *closing)]
+    said = [sentence(each) for each in (*words.opening[:_OPENINGS], *words.sums)]
     said += [f"{fact.name}: {code(cut(fact.text))}" for fact in words.facts if fact.name in _AT_ONCE]
     return "".join(
         (f"{marker(words.kind, words.fleet)}\n", f"## {sentence(words.heading)}\n\n", *(f"- {line}\n" for line in said))
