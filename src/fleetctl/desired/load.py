@@ -49,8 +49,7 @@ def assemble(
     found = Found()
     strays = [document for document in documents if worlds.is_world(document.root)]
     rest = [document for document in documents if not worlds.is_world(document.root)]
-    foreign.judge([document for document in rest if foreign.is_foreign(document.root)], found)
-    parts = _parts([document for document in rest if not foreign.is_foreign(document.root)], found)
+    parts = _parts(rest, found)
     if not parts:
         worlds.judge(strays, Roots(), directory, found)
         raise FilesError(found.problems)
@@ -87,10 +86,13 @@ def assemble(
 
 
 def _parts(documents: Sequence[Document], found: Found) -> list[Part]:
-    """The documents with their templates written out, and what is wrong with the shape of each."""
+    """The documents of the fleet with their templates written out, and what is wrong with the shape of each."""
+    foreign.judge([document for document in documents if foreign.is_foreign(document.root)], found)
     templates = Templates()
     parts = []
     for document in documents:
+        if foreign.is_foreign(document.root):
+            continue
         written, faults = templates.expand(document)
         for fault in faults:
             found.tell(fault, document)

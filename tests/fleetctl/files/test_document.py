@@ -2,6 +2,7 @@
 
 import pytest
 
+from fleetctl.files import Document, Merged, read_text
 from tests.fleetctl.files.reading import documents, value
 
 TEXT = """\
@@ -72,3 +73,27 @@ def test_maps_and_lists_compare_as_plain_ones() -> None:
 def test_equal_strings_of_a_file_are_one_object() -> None:
     root = value("a: metal-host\nb: metal-host\n")
     assert root["a"] is root["b"]
+
+
+def test_a_map_with_another_value_keeps_its_places_and_leaves_the_first_as_it_is() -> None:
+    (document,) = documents("a: 1\nb: 2\n")
+    changed, longer = document.root.having("a", 3), document.root.having("c", 4, near="b")
+    assert (changed, longer, document.root) == ({"a": 3, "b": 2}, {"a": 1, "b": 2, "c": 4}, {"a": 1, "b": 2})
+    made = Document(document.file, longer, document.line)
+    assert str(made.source(("c",))) == str(made.source(("b",))) == "fleet.yaml:2:4"
+    assert str(made.source(("c",), key=True)) == "fleet.yaml:2:1"
+
+
+def test_a_map_of_two_files_has_the_places_of_both() -> None:
+    (one,), (other,) = read_text(b"a: {x: 1}\n", "one.yaml"), read_text(b"\n\na: {y: [2]}\n", "other.yaml")
+    both = Merged({"x": 1, "y": other.root["a"]["y"]})
+    both.lines, both.start = one.root.lines, one.root["a"].start
+    both.at = [*one.root["a"].at, *other.root["a"].at]
+    both.homes = {"x": one.root.lines, "y": other.root.lines}
+    made = Document(one.file, one.root.having("a", both), one.line)
+    assert [str(made.source(("a", *path))) for path in (("x",), ("y",), ("y", 0), ("z",))] == [
+        "one.yaml:1:8",
+        "other.yaml:3:8",
+        "other.yaml:3:9",
+        "one.yaml:1:4",
+    ]
