@@ -160,6 +160,6 @@ def _updated(pool: Pool, update: UpdatePool) -> Pool:
 def _schedulable_after(pool: Pool, new: Pool, rollup: Rollup) -> int | None:
     """What was counted stays, unless the policy splits the GPUs otherwise than before."""
     split = atoms_per_gpu(new.sharing, new.policy)
-    return (
-        schedulable(pool, rollup) if split == atoms_per_gpu(pool.sharing, pool.policy) else rollup.gpus * split or None
-    )
+    if split == atoms_per_gpu(pool.sharing, pool.policy):
+        return schedulable(pool, rollup)
+    return rollup.gpus * split or None
