@@ -29,32 +29,18 @@ class Base:
 def at_ref(path: Path, ref: str, *, caller: str | None) -> Base:
     """The fleet at `path` (a directory, or one file) as it was where `ref` and HEAD went apart, out of git's objects.
     `caller` stands in where it names none. Raises Stop: what cannot be read is never left out."""
-    return _at(path.absolute(), ref, git.merge_base(_directory(path), ref), caller)
-
-
-def again(path: Path, ref: str, commit: str | None, *, caller: str | None) -> Base:
-    """The base that a plan was made with: the same commit, wherever `ref` and HEAD stand by now; or the directory."""
-    if commit is None:
-        return at_dir(Path(ref), caller=caller)
-    return _at(path.absolute(), ref, git.commit_at(_directory(path), commit), caller)
-
-
-def at_dir(path: Path, *, caller: str | None) -> Base:
-    """The fleet in another directory, or file, as the base. Raises Stop."""
-    return Base(str(path), None, _read(path, str(path), caller))
-
-
-def _directory(path: Path) -> Path:
     path = path.absolute()
-    return path if path.is_dir() else path.parent
-
-
-def _at(path: Path, ref: str, commit: str, caller: str | None) -> Base:
+    commit = git.merge_base(path if path.is_dir() else path.parent, ref)
     with TemporaryDirectory(prefix="fleet-base-") as name:
         into = Path(name)
         if not git.write_fleet(path, commit, into):
             return Base(ref, commit, None)
         return Base(ref, commit, _read(into if path.is_dir() else into / path.name, f"{ref} ({commit[:12]})", caller))
+
+
+def at_dir(path: Path, *, caller: str | None) -> Base:
+    """The fleet in another directory, or file, as the base. Raises Stop."""
+    return Base(str(path), None, _read(path, str(path), caller))
 
 
 def findings(desired: Desired, base: Base | None) -> list[Problem]:
