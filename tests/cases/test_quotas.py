@@ -21,11 +21,12 @@ def test_k062_a_quota_may_fall_below_what_is_in_use(home: Home) -> None:
     home.apply()
     home.sql("UPDATE pool_quotas SET used = 20 WHERE tenant_id = 'acme'")
     home.wish(entry("fra1-h100", {"acme": 8}))
-    planned = home.plan()
+    planned = home.plan(code=3)
+    assert [f["rule"] for f in planned.report["findings"] if f["severity"] == "error"] == ["guard.belowUse"]
     [operation] = planned.report["operations"]
     assert "gpu: 8 is below the 20 in use; bookings stay, nothing new fits" in operation["effects"]
     assert "8 is below the 20 in use" in home.run("plan").out
-    home.apply()
+    home.apply("--allow", "belowUse=1", "--reason", "test")
     with home.hand() as client:
         rows = client.call("quotas/list", {"poolId": pool_id("fra1-h100"), "toTenantId": "acme"})["items"]
     [row] = [row for row in rows if row["tenantId"] == "acme"]

@@ -26,7 +26,6 @@ Command = Callable[..., int]
 
 TIMEOUT = 30.0
 """Seconds for one call, where no flag says others."""
-_MOST = 2_147_483_647
 _LONGEST_REASON = 200
 """UTF-16 units. JSON spells each in 6 bytes at most, so that a reason fits into the header of every call."""
 EXAMPLES = "\b\nExamples:\n  "
@@ -151,7 +150,7 @@ def _output(command: Command, names: Sequence[str]) -> Command:
 def _most_bytes(command: Command) -> Command:
     return click.option(
         "--max-bytes",
-        type=click.IntRange(4_000, _MOST),
+        type=click.IntRange(4_000, 1 << 30),
         metavar="N",
         help=f"How long markdown may be; {streams.MAX_BYTES:,} by default.",
     )(command)
@@ -186,6 +185,7 @@ def override(command: Command) -> Command:
             multiple=True,
             callback=_allowed,
             metavar="NAME=N",
+            shell_complete=_allowable,
             help="Let so many pass a guard, such as archives=2. Needs --reason.",
         ),
         click.option("--reason", callback=_reason, metavar="TEXT", help="Why; kept in the events."),
@@ -210,6 +210,12 @@ def with_all(options: tuple[Callable[[Command], Command], ...], command: Command
     return command
 
 
+def _allowable(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[str]:
+    from fleetctl.override import ALLOWABLE  # not at the top, like the rest of it
+
+    return [f"{name}=" for name in ALLOWABLE if name.startswith(begun)]
+
+
 def _allowed(_ctx: click.Context, _param: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for text in given:
@@ -227,8 +233,8 @@ def _one_allowed(text: str) -> tuple[str, int]:
     if name not in ALLOWABLE:
         near = did_you_mean(name, ALLOWABLE)
         raise click.BadParameter(f"there is no {name!r}; {near or 'there are ' + ', '.join(ALLOWABLE)}")
-    if not re.fullmatch("[0-9]{1,10}", number) or int(number) > _MOST:
-        raise click.BadParameter(f"{name}=N takes a whole number from 0 to {_MOST}, such as {name}=3")
+    if not re.fullmatch("[0-9]{1,15}", number):  # sums of unlimited rows are long
+        raise click.BadParameter(f"{name}=N takes a whole number of at most 15 digits, such as {name}=3")
     return name, int(number)
 
 
