@@ -184,8 +184,7 @@ def _holding(expected: Iterable[Expected], now: int) -> Holding:
 
 def _judged(drifted: Drifted, holding: Holding) -> Drifted:
     """With why it may differ, where that is said of all of it."""
-    names = (drifted.key, drifted.pool_id)
-    known = [each for name in names if name in holding for each in holding[name]]
+    known = [each for name in (drifted.key or "", drifted.pool_id) for each in holding.get(name, ())]
     if not known:
         return drifted
     paths = [_path(drifted, change.path) for change in drifted.changes] or [_path(drifted, "")]
