@@ -142,6 +142,11 @@ class TestNames:
             assert made["id"] == state.pool.id  # type: ignore[union-attr]
             assert made["idempotencyKey"] == "fra1-a"
 
+    def test_a_key_that_is_the_id_of_another_pool_names_none(self) -> None:
+        own = derive("pool", "root", "sa_fleet", "pool_1")
+        found = export.entries(a_live(a_state(own, idempotency_key="pool_1"), a_state("pool_1")), a_fleet())
+        assert [(entry["id"], entry.get("idempotencyKey")) for _, entry in found] == [("pool_1", None), (own, None)]
+
     def test_a_pool_without_a_key_goes_by_its_id_alone(self) -> None:
         made = one(a_state())
         assert (made["id"], "idempotencyKey" in made) == ("pool_1", False)
@@ -155,6 +160,21 @@ class TestEntries:
     def test_an_offer_of_nothing_still_has_a_quota(self) -> None:
         state = a_state(offers={"acme": Offer("acme", 0, False, 2)}, sharing="mig")
         assert one(state)["offers"] == [{"toTenantId": "acme", "quota": {"gpu.mig": 0}}]
+
+    @pytest.mark.parametrize(
+        ("rows", "written"),
+        [
+            ({"gpu": UNLIMITED, "vcpu": 0}, None),
+            ({"gpu": UNLIMITED, "vcpu": 1}, {"gpu": UNLIMITED, "vcpu": 1}),
+            ({"gpu": 8}, {"gpu": 8}),
+            ({}, {"gpu": 0}),
+        ],
+    )
+    def test_the_owners_quota_is_written_where_it_is_no_default(
+        self, rows: dict[str, int], written: dict[str, int] | None
+    ) -> None:
+        quotas = {"root": {name: QuotaRow(limit) for name, limit in rows.items()}}
+        assert one(PoolState.whole(a_pool(), {}, quotas, Rollup())).get("ownerQuota") == written
 
     def test_archived_pools_are_left_out(self) -> None:
         assert export.entries(a_live(a_state(archived_at=NOW)), a_fleet()) == []

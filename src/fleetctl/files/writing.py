@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any
 
 from better_compute.domain.escape import is_seen
-from fleetctl.files.scalars import ScalarError, resolve
 
 _WIDTH = 100
 _BLOCKS = 3
@@ -108,19 +107,12 @@ def _scalar(value: Any) -> str:
 def _text(text: str) -> str:
     """As it is, where every reader takes that for the same text; else in quotes, with an escape for each character that
     is not seen as itself."""
-    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS and _is_text(text):
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
     quoted = json.dumps(text, ensure_ascii=False)
     if quoted.isascii() and quoted.isprintable():
         return quoted
     return "".join(c if is_seen(c) else _escape(c) for c in quoted)
-
-
-def _is_text(written: str) -> bool:
-    try:
-        return resolve(written) == written
-    except ScalarError:
-        return False
 
 
 def _escape(character: str) -> str:

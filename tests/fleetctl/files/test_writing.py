@@ -95,5 +95,12 @@ pools:
     )
 
 
+def test_what_has_no_room_on_one_line_has_several() -> None:
+    written = to_yaml({"a": {"b": {"names": ["abcdefghi"] * 9, "more": ["abcdefghi"] * 8}}})
+    assert max(map(len, written.splitlines())) <= 100
+    assert written.count("\n      - abcdefghi") == 9
+    assert "more: [abcdefghi, abcdefghi" in written
+
+
 def test_what_shows_nothing_is_seen() -> None:
     assert to_yaml({"a": "b\u202e\u200bc\xa0\U000e0101"}) == 'a: "b\\u202e\\u200bc\\u00a0\\U000e0101"\n'
