@@ -38,7 +38,7 @@ def _topic(topic: Topic) -> Outline:
     facts = [Fact("says", escape(topic["says"])), Fact("why", escape(topic["why"])), Fact("do", escape(topic["act"]))]
     if topic["source"]:
         facts.append(Fact("stands at", place(topic["source"])))
-    title = (Words(f"The {topic['kind']} "), Words(escape(topic["name"]), foreign=topic["kind"] == "check"))
+    title = (Words(f"The {topic['kind']} "), Words(escape(topic["name"]), foreign=True))
     return Outline(kind="explanation", title=title, facts=tuple(facts))
 
 

@@ -45,4 +45,5 @@ def _next(report: InitReport) -> tuple[Item, ...]:
 
 def _sum(report: InitReport) -> Sentence:
     files = count(len(report["files"]), "file")
-    return (Words(f"The fleet {escape(report['fleet'])} is begun: {files}. Each says what to change in it.", "good"),)
+    end = Words(f" is begun: {files}. Each says what to change in it.", "good")
+    return Words("The fleet ", "good"), Words(escape(report["fleet"]), "good", foreign=True), end

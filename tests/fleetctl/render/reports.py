@@ -350,6 +350,66 @@ def an_error(*problems: Any) -> Any:
     return msgspec.convert({"formatVersion": 1, "kind": "error", "problems": list(problems)}, forms.ErrorReport)
 
 
+def a_difference() -> Any:
+    side = {"commit": COMMIT, "fleet": "platform-fra1", "tenantId": "root", "caller": "sa_fleet"}
+    offer = {"toTenantId": "acme", "kind": "removed", "changes": [{"path": "quota.gpu", "before": 8}]}
+    pool = {"poolId": "pool_1", "key": "fra1-a", "changes": [], "offers": [offer], "looser": True, "source": source()}
+    counts = {
+        "added": 1,
+        "removed": 1,
+        "changed": 0,
+        "unchanged": 3,
+        "offers": 2,
+        "fields": 1,
+        "limits": 1,
+        "looser": 2,
+    }
+    report = {
+        "formatVersion": 1,
+        "kind": "diff",
+        "before": {**side, "given": "main", "entries": 4, "offers": 2},
+        "after": {**side, "given": "fleet/", "entries": 4, "offers": 2},
+        "fields": [{"path": "caller", "before": "sa_old", "after": "sa_fleet"}],
+        "limits": [{"change": {"path": "guards.maxArchives", "before": 1, "after": 9}, "direction": "looser"}],
+        "pools": [{**pool, "kind": "removed"}, {**pool, "kind": "added", "key": "fra1-b", "looser": False}],
+        "summary": counts,
+    }
+    return msgspec.convert(report, forms.FleetDiffReport)
+
+
+def some_tests() -> Any:
+    mismatch = {"message": "expects exit code 3, and it is 0", "path": "expect.exitCode", "source": source()}
+    tests = [
+        {"name": "a.fleet-test.yaml", "passed": True, "mismatches": [], "source": source()},
+        {"name": "b.fleet-test.yaml", "passed": False, "mismatches": [mismatch], "source": source()},
+    ]
+    summary = {"tests": 2, "passed": 1, "failed": 1}
+    report = {"formatVersion": 1, "kind": "tests", "tests": tests, "summary": summary}
+    return msgspec.convert(report, forms.FleetTestsReport)
+
+
+def a_formatting() -> Any:
+    files = [
+        {"file": "a.yaml", "status": "unformatted", "why": ""},
+        {"file": "b.yaml", "status": "left", "why": "a comment would be lost"},
+    ]
+    summary = {"formatted": 0, "unformatted": 1, "left": 1, "unchanged": 0}
+    report = {"formatVersion": 1, "kind": "format", "check": True, "files": files, "summary": summary}
+    return msgspec.convert(report, forms.FormatReport)
+
+
+def a_start() -> Any:
+    head = {"formatVersion": 1, "kind": "init", "directory": "here", "fleet": "platform-fra1"}
+    rest = {"files": ["fleet.yaml"], "server": None, "tenantId": "root", "caller": "sa_fleet"}
+    return msgspec.convert({**head, **rest}, forms.InitReport)
+
+
+def an_explanation() -> Any:
+    topic = {"kind": "check", "name": "h100", "says": "each has diag.nvml", "why": "w", "act": "a", "source": source()}
+    report = {"formatVersion": 1, "kind": "explanation", "what": "h100", "pool": None, "topic": topic}
+    return msgspec.convert(report, forms.ExplanationReport)
+
+
 def large_plan(number: int, archives: int = 3) -> Any:
     """A plan of so many operations, no two alike, with a few archives in their middle."""
     middle = number // 2
@@ -361,11 +421,16 @@ def large_plan(number: int, archives: int = 3) -> Any:
 
 
 def every_kind() -> dict[str, Any]:
-    """A report of each kind that all formats take."""
+    """A report of each kind that has anything long to say."""
     return {
         "plan": a_plan(),
         "apply": an_apply(),
         "drift": a_drift(),
         "validation": a_validation(*FINDINGS[:2]),
         "error": an_error(problem(path="a", hint="b", source=None)),
+        "diff": a_difference(),
+        "tests": some_tests(),
+        "format": a_formatting(),
+        "init": a_start(),
+        "explanation": an_explanation(),
     }

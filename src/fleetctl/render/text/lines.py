@@ -22,6 +22,8 @@ def lines(outline: Outline, style: Style) -> Iterator[str]:
     if outline.title:
         yield ""
     yield from (style.sentence(sentence) for sentence in outline.opening)
+    if outline.title and outline.opening:
+        yield ""
     for section in outline.sections:
         yield from section_lines(section, style)
         if section.title:
