@@ -1,0 +1,60 @@
+"""Each folder of fleet-examples with a README is a lesson: what its commands print is what stands there.
+
+After a change that is meant, `UPDATE_EXAMPLES=1 .venv/bin/pytest tests/examples` writes the outputs anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import serving
+from tests.examples.lessons import Served, blocks, played, without_server
+
+ROOT = Path(__file__).parents[2] / "fleet-examples"
+LESSONS = sorted(path.parent for path in ROOT.glob("*/README.md"))
+
+
+@pytest.fixture(params=LESSONS, ids=lambda path: path.name)
+def lesson(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.param
+    return found
+
+
+@pytest.fixture
+def here(lesson: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The lesson where nothing has been applied yet; this process is in it."""
+    folder = tmp_path / lesson.name
+    shutil.copytree(lesson, folder, ignore=shutil.ignore_patterns(".fleet"))
+    monkeypatch.chdir(folder)
+    for name in ("FLEETCTL_SERVER", "FLEETCTL_TENANT", "FLEETCTL_CALLER", "FLEETCTL_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BETTER_COMPUTE_DATABASE", ".fleet/control-plane.db")
+    return folder
+
+
+@pytest.mark.usefixtures("here")
+def test_a_lesson_reads_as_it_runs(lesson: Path) -> None:
+    written = (lesson / "README.md").read_text()
+    now = played(written, None)
+    if os.environ.get("UPDATE_EXAMPLES"):
+        (lesson / "README.md").write_text(now)
+    assert blocks(written)
+    assert now == written
+
+
+def test_a_lesson_is_the_same_over_the_network(lesson: Path, here: Path, tmp_path: Path) -> None:
+    written = (lesson / "README.md").read_text()
+    database = f"sqlite:///{tmp_path}/served.db"
+    with serving(database, "--world", str(here / "world.yaml")) as server:
+        tokens = {}
+        for identity in ("sa_fleet", "alice"):
+            if f"id: {identity}," in (here / "world.yaml").read_text():
+                tokens[identity] = tmp_path / f"{identity}.token"
+                tokens[identity].write_text(server.token(identity))
+                tokens[identity].chmod(0o600)
+        now = played(written, Served(server.url, tokens))
+    assert without_server(now) == without_server(written)
