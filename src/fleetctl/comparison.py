@@ -24,8 +24,8 @@ EVERYTHING = Selection()
 class Comparison:
     """What differs. `settled` are the files on the pools that they mean, `base` the fleet as it was (None: none was
     named), settled as well in `was`; `prune`: removed pools that it names are archived. `diff` is what was selected,
-    `outside` the rest; `entries` counts the entries selected. `problems` are those of identity and base: an error
-    blocks; `renamed` are ids of removed pools that seem to be renamed."""
+    `outside` the rest; `entries` and `offers` count those selected. `problems` are those of identity and base: an
+    error blocks; `renamed` are ids of removed pools that seem to be renamed."""
 
     settled: Settled
     base: Base | None
@@ -35,6 +35,7 @@ class Comparison:
     diff: Diff
     outside: Diff
     entries: int
+    offers: int
     problems: tuple[Problem, ...]
     renamed: frozenset[str]
 
@@ -75,12 +76,14 @@ def compared(
     if prune and base is None:
         raise _no_base(whole.removed, settled.desired)
     labelled = causes.labelled(whole, was)
-    inside, outside, entries = labelled, Diff(pools=()), len(settled.desired.entries)
+    inside, outside = labelled, Diff(pools=())
+    entries = len(settled.desired.entries)
+    offers = sum(len(entry.offers) for entry in settled.desired.entries.values())
     if selected:
         selection.check(selected, settled.desired, live.pools, labelled)
         parts = selection.split(labelled, selected)
         inside, outside = parts.inside, parts.outside
-        entries = selection.entries(selected, settled.desired, live.pools)
+        entries, offers = selection.counts(selected, settled.desired, live.pools)
     found = hazards.find(inside, whole.removed, settled.desired, live.pools, renames)
     return Comparison(
         settled=settled,
@@ -91,6 +94,7 @@ def compared(
         diff=inside,
         outside=outside,
         entries=entries,
+        offers=offers,
         problems=(*settled.problems, *found.problems, *bases.findings(desired, base)),
         renamed=found.renamed,
     )

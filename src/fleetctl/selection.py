@@ -91,10 +91,14 @@ def check(selection: Selection, desired: Desired, live: Mapping[str, PoolState],
         raise ComputeError(Problem(INVALID_INPUT, "fleet.selection", message))
 
 
-def entries(selection: Selection, desired: Desired, live: Mapping[str, PoolState]) -> int:
-    """How many entries are selected, as a whole or in part."""
-    things = (_of_entry(entry, live.get(entry.pool_id)) for entry in desired.entries.values())
-    return sum(selection.takes(thing) or any(selection.takes(thing, t) for t in thing.tenants) for thing in things)
+def counts(selection: Selection, desired: Desired, live: Mapping[str, PoolState]) -> tuple[int, int]:
+    """How many entries are selected, as a whole or in part, and how many of the offers that they state."""
+    entries = offers = 0
+    for entry in desired.entries.values():
+        thing = _of_entry(entry, live.get(entry.pool_id))
+        entries += selection.takes(thing) or any(selection.takes(thing, t) for t in thing.tenants)
+        offers += sum(selection.takes(thing, t) for t in entry.offers)
+    return entries, offers
 
 
 def split(diff: Diff, selection: Selection) -> Split:

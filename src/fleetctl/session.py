@@ -106,7 +106,7 @@ class Session:
 
     def shown(self, made: Plan, expires_at: int | None = None) -> report.PlanReport:
         """A plan made in this session, as a report."""
-        return report.of_plan(made, self.header(expires_at), desired=self.desired, live=self.live)
+        return report.of_plan(made, self.header(expires_at), self.live)
 
 
 def read(request: Request) -> Desired:

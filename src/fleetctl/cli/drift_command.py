@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from fleetctl.cli import options, scope, streams
@@ -15,7 +17,9 @@ from fleetctl.cli.options import Common
     epilog=options.examples("fleetctl drift", "fleetctl drift fleet/ --format json"),
 )
 @options.common(options.fleet, scope.base, scope.selection, scope.snapshot, options.metrics, options.target)
-def command(common: Common) -> int:
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Keep the report too, as JSON.")
+def command(common: Common, out: Path | None) -> int:
     from fleetctl import flow
 
-    return streams.finish(flow.drift(common.request), common.format, verbose=common.verbose)
+    options.check_apart({"--out": out, "--token-file": common.request.token_file})
+    return streams.finish(flow.drift(common.request, out=out), common.format, verbose=common.verbose)

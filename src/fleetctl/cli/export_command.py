@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fleetctl.cli import options, streams
+from fleetctl.cli import options
 from fleetctl.cli.options import Common
 
 
@@ -30,5 +30,5 @@ from fleetctl.cli.options import Common
 def command(common: Common, out: Path | None) -> int:
     from fleetctl import flow
 
-    sys.stdout.write(flow.export(common.request, out, as_json=common.format is streams.FORMATS["json"]))
+    sys.stdout.write(flow.export(common.request, out, as_json=common.format.name == "json"))
     return 0

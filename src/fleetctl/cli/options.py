@@ -78,7 +78,7 @@ def _form(given: dict[str, Any]) -> Format:
     """How the result is said, of the flags that are about that."""
     form: Format = given.pop("format")
     most = given.pop("max_bytes", None)
-    if most is not None and form is not streams.FORMATS["markdown"]:
+    if most is not None and form.name != "markdown":
         raise click.UsageError("--max-bytes is about a comment: it goes with --format markdown")
     return replace(form, max_bytes=most or form.max_bytes, under=_under(given.get("path")))
 

@@ -42,7 +42,7 @@ from fleetctl.cli.options import Common
 def command(common: Common, out: Path | None, lifetime: int | None, detailed: bool) -> int:
     from fleetctl import flow
 
-    if lifetime is not None and out is None and common.format.for_people:
+    if lifetime is not None and out is None and common.format.name != "json":
         raise click.UsageError("--expires is about the plan file: give --out FILE too")
     options.check_apart({"--out": out, "--token-file": common.request.token_file})
     finished = flow.plan(common.request, out=out, lifetime=lifetime, detailed=detailed)

@@ -112,9 +112,10 @@ MAX_BYTES: Final = 65_000
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How a result is said. What is not for people is told them on stderr besides, and has a document for an error in
-    the result's place. `max_bytes` and `under` are as of `Look`."""
+    """How a result is said, by `name`. What is not for people is told them on stderr besides, and has a document for an
+    error in the result's place. `max_bytes` and `under` are as of `Look`."""
 
+    name: str
     render: Callable[[Report, Look], str]
     for_people: bool = False
     max_bytes: int = MAX_BYTES
@@ -126,14 +127,17 @@ class Format:
 
 
 FORMATS: Final = {
-    "text": Format(_as_text, for_people=True),
-    "json": Format(_as_json),
-    "markdown": Format(_as_markdown),
-    "html": Format(_as_html),
-    "github": Format(_as_github),
-    "junit": Format(_as_junit),
-    "sarif": Format(_as_sarif),
-    "prometheus": Format(_as_prometheus),
+    form.name: form
+    for form in (
+        Format("text", _as_text, for_people=True),
+        Format("json", _as_json),
+        Format("markdown", _as_markdown),
+        Format("html", _as_html),
+        Format("github", _as_github),
+        Format("junit", _as_junit),
+        Format("sarif", _as_sarif),
+        Format("prometheus", _as_prometheus),
+    )
 }
 """By the name that `--format` takes; there are no others."""
 

@@ -32,12 +32,16 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
     return Finished(document, code, f"The plan is in {out}" if out else "")
 
 
-def drift(request: Request) -> Finished:
-    """What differs from the files, since when, and by whom."""
+def drift(request: Request, *, out: Path | None = None) -> Finished:
+    """What differs from the files, since when, and by whom. `out` keeps the report."""
     # 1. Read the files; 2. choose the target; 3. read the live state.
-    with opened(request, read(request)) as session:
+    wished = read(request)
+    outputs.check(wished, request.directory, saved=out)
+    with opened(request, wished) as session:
         # 4. Compare; 5. ask the events who did it.
         differences = compared(session.desired, session.live, base=session.base, selected=session.selected)
         found = drifting.find(differences, session.read_history, session.live.instance.now)
         document = report.of_drift(found, session.header())
+    if out is not None:
+        machine.save(out, report.file_bytes(document))
     return Finished(document, EXIT_OK if found.is_in_sync else EXIT_CHANGES, "\n".join(found.remarks))

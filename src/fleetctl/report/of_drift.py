@@ -27,7 +27,7 @@ def of_drift(drift: Drift, header: Header) -> forms.DriftReport:
             "removed": kinds["removed"],
             "expected": sum(one.expected is not None for one in drift.found),
             "entries": comparison.entries,
-            "offers": parts.offers(comparison.desired),
+            "offers": comparison.offers,
         },
     }
 

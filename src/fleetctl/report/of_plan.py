@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from better_compute.domain.policy.secrets import mask, mask_text
-from fleetctl.desired import Desired
 from fleetctl.ledger import ledger
 from fleetctl.live import Live
 from fleetctl.plan import Inverse, Operation, Plan
@@ -18,8 +17,8 @@ from fleetctl.report.parts import Header
 _NOT_KEPT = "its old value is sensitive and is not kept"
 
 
-def of_plan(plan: Plan, header: Header, *, desired: Desired, live: Live) -> forms.PlanReport:
-    """The plan as JSON. `desired` and `live` are what it was made from."""
+def of_plan(plan: Plan, header: Header, live: Live) -> forms.PlanReport:
+    """The plan as JSON. `live` is what it was made from."""
     pools = Pools(plan, live)
     changes = list(grants(plan, live, pools))
     report: forms.PlanReport = {
@@ -42,8 +41,8 @@ def of_plan(plan: Plan, header: Header, *, desired: Desired, live: Live) -> form
         "drift": None if plan.comparison.base is None else [o.n for o in plan.operations if "drift" in o.causes],
         "snapshot": header.snapshot,
         "losses": tenants.losses(changes, live),
-        "capacity": tenants.capacity(ledger(plan, live, desired.prices)),
-        "summary": _summary(plan, desired),
+        "capacity": tenants.capacity(ledger(plan, live, plan.comparison.desired.prices)),
+        "summary": _summary(plan),
     }
     report["checksum"] = checksum(report)
     return report
@@ -82,14 +81,14 @@ def _inverse(inverse: Inverse) -> forms.Inverse:
     return {"action": inverse.action, "after": after, "why": inverse.why}
 
 
-def _summary(plan: Plan, desired: Desired) -> forms.PlanSummary:
+def _summary(plan: Plan) -> forms.PlanSummary:
     actions = Counter(operation.action for operation in plan.operations)
     found = parts.severities(plan.findings)
     return {
         "operations": len(plan.operations),
         "actions": {action: actions[action] for action in ACTIONS.values()},
         "entries": plan.entries,
-        "offers": parts.offers(desired),
+        "offers": plan.comparison.offers,
         "changedPools": plan.changed_pools,
         "unchanged": plan.unchanged,
         "foreign": plan.foreign,

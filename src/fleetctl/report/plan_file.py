@@ -71,7 +71,7 @@ def saved_plan(path: Path) -> SavedPlan:
         operations=tuple(operations),
         base_ref=plan["base"] and plan["base"]["commit"],
         base_dir=plan["base"]["ref"] if plan["base"] and plan["base"]["commit"] is None else None,
-        prune=any(o["action"] == "archive" and o["reason"]["code"] == "removed" for o in plan["operations"]),
+        prune=plan["prune"],
         only=tuple(plan["selection"]["only"]) if plan["selection"] else (),
         exclude=tuple(plan["selection"]["exclude"]) if plan["selection"] else (),
     )

@@ -84,19 +84,10 @@ def test_what_is_not_built_is_unknown(name: str, fleet: Fleet) -> None:
 
 
 NOT_BUILT = {
-    "validate": ("--format=junit", "--format=sarif", "--server=x"),
-    "plan": (
-        "--base=x",
-        "--base-dir=x",
-        "--prune",
-        "--only=x",
-        "--except=x",
-        "--with=x",
-        "--snapshot=x",
-        "--max-bytes=1",
-    ),
-    "apply": ("--base=x", "--prune", "--only=x", "--except=x", "--undo=x", "--out=x", "--format=markdown"),
-    "drift": ("--base=x", "--prune", "--only=x", "--notify=x", "--out=x", "--allow=archives=1", "--format=prometheus"),
+    "validate": ("--format=prometheus", "--server=x"),
+    "plan": ("--with=x", "--format=prometheus"),
+    "apply": ("--undo=x", "--out=x", "--snapshot=x", "--format=prometheus"),
+    "drift": ("--prune", "--notify=x", "--allow=archives=1"),
 }
 
 

@@ -11,6 +11,7 @@ from fleetctl import guards, plan, preflight
 from fleetctl.collector import paused
 from fleetctl.render import json_, text
 from fleetctl.report import of_plan, read_plan
+from tests.builders import NOW
 from tests.fleetctl.report.world import NO_OVERRIDE, World, a_header, wished
 
 Steps = dict[str, float]
@@ -35,9 +36,9 @@ def steps(pools: int, entry: Callable[[int], str], offers: int) -> Steps:
     step("read the files")
     made = plan.make(desired, live)
     step("make the plan")
-    found = [*preflight.check(made, live, None), *guards.check(made, live, NO_OVERRIDE)]
+    found = [*preflight.check(made, live, None), *guards.check(made, live, NO_OVERRIDE, NOW)]
     step("judge it")
-    report = of_plan(made.with_findings(found), a_header(), desired=desired, live=live)
+    report = of_plan(made.with_findings(found), a_header(), live)
     step("report it")
     assert text.render(report, verbose=True)
     step("say it")

@@ -104,4 +104,4 @@ class World:
     def report(self, entries: str, override: Override = NO_OVERRIDE, **header: Any) -> PlanReport:
         header = {"allow": override.numbers, "reason": override.reason, **header}
         made = self.plan(entries, override)
-        return of_plan(made, a_header(**header), desired=wished(entries), live=self.live())
+        return of_plan(made, a_header(**header), self.live())
