@@ -84,6 +84,6 @@ def _run(line: str, served: Served | None) -> tuple[int, str]:
     with redirect_stdout(out), redirect_stderr(err):
         code = commands[name](rest)
     if into is not None:
-        Path(into).write_text(out.getvalue())
+        Path(into).write_text(_TIME.sub("(time)", out.getvalue()))
         return code, ""
     return code, out.getvalue() or err.getvalue()

@@ -24,6 +24,11 @@ def lesson(request: pytest.FixtureRequest) -> Path:
     return found
 
 
+def expected(lesson: Path, here: Path) -> list[tuple[Path, Path]]:
+    """What is kept below `expected`, each with the file of that name that the lesson's commands wrote."""
+    return [(kept, here / kept.name) for kept in sorted((lesson / "expected").glob("*"))]
+
+
 @pytest.fixture
 def here(lesson: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The lesson where nothing has been applied yet; this process is in it."""
@@ -36,14 +41,16 @@ def here(lesson: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.usefixtures("here")
-def test_a_lesson_reads_as_it_runs(lesson: Path) -> None:
+def test_a_lesson_reads_as_it_runs(lesson: Path, here: Path) -> None:
     written = (lesson / "README.md").read_text()
     now = played(written, None)
     if os.environ.get("UPDATE_EXAMPLES"):
         (lesson / "README.md").write_text(now)
+        for kept, made in expected(lesson, here):
+            kept.write_text(made.read_text())
     assert blocks(written)
     assert now == written
+    assert all(made.read_text() == kept.read_text() for kept, made in expected(lesson, here))
 
 
 def test_a_lesson_is_the_same_over_the_network(lesson: Path, here: Path, tmp_path: Path) -> None:
@@ -58,3 +65,5 @@ def test_a_lesson_is_the_same_over_the_network(lesson: Path, here: Path, tmp_pat
                 tokens[identity].chmod(0o600)
         now = played(written, Served(server.url, tokens))
     assert without_server(now) == without_server(written)
+    for kept, made in expected(lesson, here):
+        assert without_server(made.read_text()) == without_server(kept.read_text())
