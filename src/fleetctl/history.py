@@ -43,7 +43,6 @@ class History:
         """The last events of all objects of these pools."""
         return [event for subject, event in self.events.items() if subject[0] in pool_ids]
 
-
     def among(self, pool_ids: Collection[str], after: int = 0) -> History:
         """What of these events `read` would give for the pools."""
         kept = {s: event for s, event in self.events.items() if s[0] in pool_ids and event.sequence > after}
