@@ -23,7 +23,9 @@ from tests.e2e.homes import Home, entry, pool_id
 from tests.fleetctl.plan.test_laws import hands, variants
 from tests.fleets import CALLER, OWNER, Fleet, fleets, write
 
-ALLOWED = ("--allow", "archives=99", "--allow", "withdrawals=99", "--reason", "any")
+_PASS = {"gpusWithdrawn": 10**12} | dict.fromkeys(("archives", "withdrawals", "belowUse", "modelChange", "rename"), 99)
+ALLOWED = (*(word for name, n in _PASS.items() for word in ("--allow", f"{name}={n}")), "--reason", "any")
+"""The laws are of whatever is wished: no guard stands in their way."""
 SLOW = list(HealthCheck)
 
 
