@@ -86,11 +86,22 @@ def pages() -> Iterator[Figure]:
     yield Figure("list page of 1,000 pools / json.dumps of that page", float(done.stdout), 3.0)
 
 
+def comments() -> Iterator[Figure]:
+    """A plan that makes 10,000 objects, as a comment for a review."""
+    programs, directory = _ours(), fleet.make(10_000, HOME / "fleet-unborn")
+    file = HOME / "unborn.json"
+    subprocess.run([*_plan(programs, directory), "--out", str(file)], check=True, capture_output=True)
+    command = [str(programs / "python"), "-m", "benchmarks.comment", str(file)]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    yield Figure("markdown of a plan of 10,000 operations / json.dumps of that plan", float(done.stdout), 3.0)
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
     "start-up": start_up,
     "plan": plans,
     "growth": growth,
     "page": pages,
+    "comment": comments,
 }
 
 
