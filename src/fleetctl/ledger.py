@@ -50,7 +50,8 @@ class Share:
 
 @dataclass(slots=True)
 class Stock:
-    """All tenants' atoms of a key, and those that the machines make; None: no machines, so that nobody knows."""
+    """All tenants' atoms of a key, and those that the machines make; None: no machines, so that nobody knows. 0 where
+    all of them are archived with their pools."""
 
     before: Amount = field(default_factory=Amount)
     after: Amount = field(default_factory=Amount)
@@ -60,7 +61,7 @@ class Stock:
 
     @property
     def oversell(self) -> tuple[float | None, float | None]:
-        """Before and after; None where there are no machines, or no limit."""
+        """Before and after; None where nobody knows of machines, or there are none for what is sold, or no limit."""
         return _ratio(self.before, self.schedulable), _ratio(self.after, self.schedulable_after)
 
 
@@ -194,6 +195,8 @@ def _add(made: Ledger, pool: _Pool, prices: Prices) -> None:
         _add_side(made, pool.before, prices, is_after=False)
     if pool.after:
         _add_side(made, pool.after, prices, is_after=True)
+    elif pool.before and pool.before.schedulable is not None and (stock := made.stock.get(pool.before.key)):
+        stock.schedulable_after = stock.schedulable_after or 0  # its machines go with it
     for tenant_id, used in pool.used.items():
         side, last = pool.before, pool.after or pool.before
         if side and (share := made.shares.get((side.key, tenant_id))):
@@ -219,4 +222,6 @@ def _add_side(made: Ledger, side: _Side, prices: Prices, *, is_after: bool) -> N
 
 
 def _ratio(promised: Amount, there: int | None) -> float | None:
-    return promised.atoms / there if there and promised.atoms != UNLIMITED else None
+    if there is None or promised.atoms == UNLIMITED or (promised.atoms and not there):
+        return None
+    return promised.atoms / there if there else 0.0

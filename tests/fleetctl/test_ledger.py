@@ -159,7 +159,7 @@ class TestStock:
         world.pool("fra1-a")
         machines(world, "fra1-a", 8)
         stock = kept(world, "  - {idempotencyKey: fra1-a, archived: true}\n").stock[FRA]
-        assert (stock.schedulable, stock.schedulable_after, stock.before.atoms) == (8, None, 0)
+        assert (stock.schedulable, stock.schedulable_after, stock.before.atoms) == (8, 0, 0)
 
     def test_follows_the_policy_that_splits_a_gpu(self) -> None:
         world = World()
