@@ -70,7 +70,7 @@ def test_verbose_progress_stays(home: Home, window: Terminal) -> None:
 
 @pytest.mark.usefixtures("slow")
 def test_a_window_made_narrow_meanwhile_breaks_no_line(home: Home, window: Terminal) -> None:
-    window.run(*line(home, "apply", "--yes"))
+    window.run(*line(home, "apply", "--yes", "--parallelism", "1"))
     window.wait(lambda screen: "/24]" in screen)
     window.resize(40, 30)
     rows: set[str] = set()
@@ -81,7 +81,7 @@ def test_a_window_made_narrow_meanwhile_breaks_no_line(home: Home, window: Termi
 
     window.wait(ended)
     numbers = {int(row[1:3]) for row in rows if len(row) < 40}
-    assert len(numbers) > 3  # as wide as the window is now
+    assert len(numbers) > 3, rows  # as wide as the window is now
     assert len([row for row in window.screen().splitlines() if "/24]" in row]) <= 1  # the one that was there before
     assert window.ended() == 0, window.screen()
 

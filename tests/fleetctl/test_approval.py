@@ -37,6 +37,7 @@ def home(tmp_path: Path) -> Home:
     home.wish(
         entry("a", {"acme": 9}, policy={"maxPending": "6h"}),
         entry("b", "unmanaged", ownerQuota={"gpu": 64}, gpuModel="H200"),
+        guards={"allowModelChange": True},
     )
     return home
 

@@ -492,7 +492,7 @@ def test_ten_thousand_pools_with_base_and_selection_stay_near_linear() -> None:
         return process_time() - start
 
     cost(100)
-    small, large = cost(300), cost(2400)
+    small, large = min(cost(300) for _ in range(5)), min(cost(2400) for _ in range(3))
     assert large < small * 8 * 3
 
 
