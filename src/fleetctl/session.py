@@ -20,8 +20,8 @@ from fleetctl.desired import Desired, worlds
 from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
 from fleetctl.files import FilesError
-from fleetctl.guards import Override
 from fleetctl.live import Live
+from fleetctl.override import Override
 from fleetctl.plan import Plan
 from fleetctl.selection import Selection
 

@@ -15,9 +15,9 @@ from better_compute.domain.problems import ComputeError
 from fleetctl import flow, history, snapshot
 from fleetctl.desired import Desired
 from fleetctl.errors import Stop
-from fleetctl.guards import Override
 from fleetctl.live import Live
 from fleetctl.live import read as read_live
+from fleetctl.override import Override
 from fleetctl.report import DriftReport, PlanReport
 from fleetctl.session import Request
 from fleetctl.snapshot import Saved

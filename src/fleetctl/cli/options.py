@@ -96,7 +96,7 @@ def _under(path: Path | None) -> str:
 def _request(given: dict[str, Any]) -> Request:
     """What the shared flags ask for, which are taken out of `given`; those that a command does not take have their
     defaults."""
-    from fleetctl.guards import Override
+    from fleetctl.override import Override
     from fleetctl.session import Request  # not at the top, nor below: `--help` asks for nothing
 
     return Request(
@@ -227,7 +227,7 @@ def _allowed(_ctx: click.Context, _param: click.Parameter, given: tuple[str, ...
 
 
 def _one_allowed(text: str) -> tuple[str, int]:
-    from fleetctl.guards import ALLOWABLE  # not at the top: it stands on all of the plan
+    from fleetctl.override import ALLOWABLE
 
     name, _, number = text.partition("=")
     if name not in ALLOWABLE:

@@ -2,6 +2,5 @@
 
 from fleetctl.guards.judge import check
 from fleetctl.guards.limits import in_force
-from fleetctl.override import ALLOWABLE, Override
 
-__all__ = ["ALLOWABLE", "Override", "check", "in_force"]
+__all__ = ["check", "in_force"]

@@ -12,8 +12,8 @@ from better_compute.domain.state import PoolState, QuotaRow, Rollup, Work
 from fleetctl import guards
 from fleetctl.base import Base
 from fleetctl.desired import Desired
-from fleetctl.guards import Override
 from fleetctl.live import Live
+from fleetctl.override import Override
 from fleetctl.plan import make
 from fleetctl.selection import Selection
 from tests.builders import a_pool, an_offer

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from better_compute.domain.state import Work
-from fleetctl.guards import ALLOWABLE
+from fleetctl.override import ALLOWABLE
 from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, tombstone
 
 WINDOW = {"from": "2023-11-14T00:00Z", "to": "2023-11-15T00:00Z", "reason": "holidays"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fleetctl.guards import ALLOWABLE
+from fleetctl.override import ALLOWABLE
 from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, pool_id, tombstone
 
 TAKEN: dict[str, dict[str, Any]] = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from better_compute.domain.atoms import UNLIMITED
-from fleetctl.guards import Override
+from fleetctl.override import Override
 from fleetctl.render import json_, text
 from fleetctl.report import PlanReport, file_bytes
 from tests.fleetctl.render import reports

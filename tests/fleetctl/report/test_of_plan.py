@@ -9,7 +9,7 @@ import pytest
 
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.policy.secrets import SENSITIVE
-from fleetctl.guards import Override
+from fleetctl.override import Override
 from fleetctl.report import PlanReport
 from fleetctl.report.forms import Operation
 from tests.fleetctl.report.world import World

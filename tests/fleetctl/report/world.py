@@ -13,8 +13,8 @@ from fleetctl import guards, plan, preflight
 from fleetctl.desired import Desired
 from fleetctl.desired.load import assemble
 from fleetctl.files import read_text
-from fleetctl.guards import Override
 from fleetctl.live import ORIGIN, Instance, Live
+from fleetctl.override import Override
 from fleetctl.plan import Plan
 from fleetctl.report import Header, PlanReport, of_plan
 from tests.builders import NOW, a_pool, a_site, an_offer
