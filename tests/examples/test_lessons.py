@@ -1,4 +1,4 @@
-"""Each folder of fleet-examples with a README is a lesson: what its commands print is what stands there.
+"""Each folder of fleet-examples is a lesson with a README: what its commands print is what stands there.
 
 After a change that is meant, `UPDATE_EXAMPLES=1 .venv/bin/pytest tests/examples` writes the outputs anew.
 """
@@ -15,7 +15,7 @@ from tests.e2e.conftest import serving
 from tests.examples.lessons import Served, blocks, played, without_server
 
 ROOT = Path(__file__).parents[2] / "fleet-examples"
-LESSONS = sorted(path.parent for path in ROOT.glob("*/README.md"))
+LESSONS = sorted(path for path in ROOT.iterdir() if path.is_dir())
 
 
 @pytest.fixture(params=LESSONS, ids=lambda path: path.name)
