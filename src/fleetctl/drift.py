@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from better_compute.domain.problems import Source, errors
 from fleetctl.comparison import Comparison
-from fleetctl.desired import Desired, PoolEntry
-from fleetctl.desired.limits import Expected
+from fleetctl.desired import Desired, Expected, PoolEntry
 from fleetctl.diff import Cause, Change, Diff, OfferDiff, PoolDiff, Removed
 from fleetctl.files import FilesError
 from fleetctl.history import History, Reader

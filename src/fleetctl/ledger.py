@@ -13,7 +13,7 @@ from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.commands import ArchivePool, Command, CreatePool, OfferPool, UnofferPool, UpdatePool
 from better_compute.domain.nodes import atoms_per_gpu
 from better_compute.domain.state import Pool, PoolState
-from fleetctl.desired.limits import Prices
+from fleetctl.desired.model import Prices
 from fleetctl.live import Live
 from fleetctl.plan import Plan
 from fleetctl.plan.grants import PoolFacts, Pools, schedulable

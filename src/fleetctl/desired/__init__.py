@@ -4,12 +4,12 @@
 what a value may be and `times` what a time is, `says` in which words, `faults` what is wrong with one and `homes` where
 a misplaced field belongs; `worlds` and `foreign` tell from documents what is none, `roots`, `policies`, `drafts`,
 `claims` and `governing` bring all documents together, and `found` gathers every problem on the way. `declared` is what
-a world file says. `model` and `limits` are what comes out, `check` judges it by the domain's rules, `locate` finds the
+a world file says. `model` and `guards` are what comes out, `check` judges it by the domain's rules, `locate` finds the
 places again, `inputs` is its canonical JSON, `schema` the JSON Schema of `shape` and `variables` what checks see.
 """
 
-from fleetctl.desired.limits import Check, Expected, Freeze, Limits
-from fleetctl.desired.model import Desired, Embedded, OffersAre, PoolEntry
+from fleetctl.desired.guards import Freeze, Guards
+from fleetctl.desired.model import Check, Desired, Embedded, Expected, OffersAre, PoolEntry
 from fleetctl.desired.place import Place
 
-__all__ = ["Check", "Desired", "Embedded", "Expected", "Freeze", "Limits", "OffersAre", "Place", "PoolEntry"]
+__all__ = ["Check", "Desired", "Embedded", "Expected", "Freeze", "Guards", "OffersAre", "Place", "PoolEntry"]

@@ -9,7 +9,8 @@ from pydantic.alias_generators import to_snake
 
 from fleetctl.desired import times
 from fleetctl.desired.found import Found, Part
-from fleetctl.desired.limits import Check, Expected, Freeze, Limits
+from fleetctl.desired.guards import Freeze, Guards
+from fleetctl.desired.model import Check, Expected
 from fleetctl.desired.place import Place
 from fleetctl.desired.roots import Roots
 
@@ -43,13 +44,13 @@ def _judge_callers(roots: Roots, caller: str | None, found: Found) -> None:
             found.twice("fleet.contradiction", message, place, roots.places["caller"])
 
 
-def limits(roots: Roots) -> Limits:
+def guards(roots: Roots) -> Guards:
     """The guards of the fleet, with their defaults."""
     written: Mapping[str, Any] = roots.get("guards", {})
     given = {to_snake(name): value for name, value in written.items() if name not in ("protect", "freeze")}
     windows = {_freeze(window) for window in written.get("freeze", ())}
     freeze = sorted(windows, key=lambda window: (window.start, window.end, window.reason))
-    return Limits(**given, protect=frozenset(written.get("protect", ())), freeze=tuple(freeze))
+    return Guards(**given, protect=frozenset(written.get("protect", ())), freeze=tuple(freeze))
 
 
 def _freeze(window: Mapping[str, str]) -> Freeze:

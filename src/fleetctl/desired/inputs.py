@@ -10,8 +10,8 @@ from better_compute.domain.commands import CreatePool
 from better_compute.domain.policy import canonical
 from better_compute.domain.state import Terms
 from better_compute.domain.values import Json
-from fleetctl.desired.limits import Check, Limits
-from fleetctl.desired.model import Desired, PoolEntry
+from fleetctl.desired.guards import Guards
+from fleetctl.desired.model import Check, Desired, PoolEntry
 
 
 def canonical_inputs(desired: Desired) -> Json:
@@ -25,18 +25,18 @@ def canonical_inputs(desired: Desired) -> Json:
         "previousCallers": [*desired.previous_callers],
         "keyPrefix": desired.key_prefix,
         "allowEmpty": desired.allow_empty,
-        "guards": _guards(desired.limits),
+        "guards": _guards(desired.guards),
         "checks": [_check(check) for check in sorted(desired.checks, key=lambda check: check.name)],
         "entries": [_entry(entry) for entry in desired.entries.values()],
     }
 
 
-def _guards(limits: Limits) -> Json:
+def _guards(guards: Guards) -> Json:
     """Every guard, the defaults too: sets in order, numbers by value."""
-    freeze = sorted([window.start, window.end, window.reason] for window in limits.freeze)
+    freeze = sorted([window.start, window.end, window.reason] for window in guards.freeze)
     return {
-        **{name: _number(value) for name, value in asdict(limits).items()},
-        "protect": sorted(limits.protect),
+        **{name: _number(value) for name, value in asdict(guards).items()},
+        "protect": sorted(guards.protect),
         "freeze": freeze,
     }
 

@@ -76,7 +76,7 @@ def assemble(
         server=root.server(directory),
         entries={entry.pool_id: entry for entry in sorted(built, key=lambda e: e.pool_id)},
         allow_empty=root.get("allowEmpty", False),
-        limits=governing.limits(root),
+        guards=governing.guards(root),
         checks=checks,
         prices=dict(root.get("prices", {})),
         expected=governing.expected(root),

@@ -8,13 +8,17 @@ from typing import Literal
 
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.state import Terms
-from fleetctl.desired.limits import Check, Expected, Limits, Prices
+from fleetctl.desired.guards import Guards
 from fleetctl.desired.nearest import Nearest
 from fleetctl.desired.place import Place
 
 OffersAre = Literal["stated", "unstated", "unmanaged"]
 """Stated offers are all the pool's offers (`[]` too); unstated ones block a plan where live ones are; unmanaged ones
 are left to others."""
+CheckSeverity = Literal["deny", "warn"]
+Each = Literal["pool", "offer", "operation", "tenant"]
+Prices = Mapping[str, float]
+"""GPU model -> price per GPU hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,30 @@ class PoolEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A user's rule: `expr` is CEL, true where all is well. `each` binds one object at a time; None: lists of all."""
+
+    name: str
+    severity: CheckSeverity
+    expr: str
+    message: str
+    each: Each | None = None
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """A difference that drift may ignore: of the entry `key`, at `path` or below it (None: whatever it is), up to
+    `until` in epoch milliseconds (None: for ever), and why."""
+
+    key: str
+    path: str | None
+    until: int | None
+    reason: str
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Desired:
     """A fleet as its files wish it. `caller` of None: the files and the environment name none, ids are not real.
     `previous_callers` made pools before it, the first of them last; `allow_empty`: it may have no pool at all."""
@@ -64,7 +92,7 @@ class Desired:
     """By pool id, in order of the ids."""
     previous_callers: tuple[str, ...] = ()
     allow_empty: bool = False
-    limits: Limits = field(default_factory=Limits)
+    guards: Guards = field(default_factory=Guards)
     checks: tuple[Check, ...] = ()
     prices: Prices = field(default_factory=dict)
     expected: tuple[Expected, ...] = ()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fleetctl import report
-from fleetctl.between import compare, read_side
 from fleetctl.errors import EXIT_CHANGES, EXIT_OK
+from fleetctl.fleet_diff import compare, read_side
 from fleetctl.flow.finished import Finished
 
 

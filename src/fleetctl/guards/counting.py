@@ -35,7 +35,7 @@ def _archives(case: Case) -> Iterator[Tally]:
     archives = [operation for operation in case.plan.operations if operation.action == "archive"]
     if not archives:
         return
-    limit, percent = case.limits.max_archives, case.limits.max_archive_percent
+    limit, percent = case.guards.max_archives, case.guards.max_archive_percent
     may = f"one apply may do {limit}"
     pools = _pools_of_fleet(case)
     share = max(1, math.floor(Fraction(str(percent)) * pools / 100))  # of the decimal number that the files write
@@ -65,7 +65,7 @@ def _pools_of_fleet(case: Case) -> int:
 def _withdrawals(case: Case) -> Iterator[Tally]:
     lost = [grant.operation for grant in case.grants if _withdraws(grant)]
     if lost:
-        limit = case.limits.max_withdrawals
+        limit = case.guards.max_withdrawals
         says, may = count(len(lost), "withdrawal"), f"one apply may do {limit}"
         yield Tally(name="withdrawals", number=len(lost), limit=limit, says=says, may=may, first=lost[0])
 
@@ -83,6 +83,6 @@ def _gpus(case: Case) -> Iterator[Tally]:
     """Gross: what a tenant gains elsewhere does not run the work that is here. The owner's own rows count too."""
     lost = [(grant.operation, number) for grant in case.grants if (number := grant.withdrawn())]
     if lost:
-        total, limit = sum(number for _, number in lost), case.limits.max_gpus_withdrawn
+        total, limit = sum(number for _, number in lost), case.guards.max_gpus_withdrawn
         says, may = f"{count(total, 'GPU atom')} lowered or withdrawn", f"one apply may take {limit:,}"
         yield Tally(name="gpusWithdrawn", number=total, limit=limit, says=says, may=may, first=lost[0][0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fleetctl.desired.limits import Freeze
+from fleetctl.desired import Freeze
 from fleetctl.guards.tally import Case, Tally
 from fleetctl.words import count, listed, time
 
@@ -13,7 +13,7 @@ def tallies(case: Case) -> Iterator[Tally]:
     """Every operation, while the server's clock is in a window."""
     operations = case.plan.operations
     windows = sorted(
-        {window for window in case.limits.freeze if window.start <= case.now < window.end}, key=_last_first
+        {window for window in case.guards.freeze if window.start <= case.now < window.end}, key=_last_first
     )
     if operations and windows:
         told = listed([f"until {time(window.end)}: {window.reason}" for window in windows], "freeze")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 
 from better_compute.domain.problems import BLOCKED, Problem
+from fleetctl.comparison import Comparison
+from fleetctl.desired import Desired, Guards
 from fleetctl.guards import counting, freeze, oversell, protect, use
-from fleetctl.guards.limits import in_force
 from fleetctl.guards.tally import Case, Tally
 from fleetctl.live import Live
 from fleetctl.override import ALLOWABLE, Override
@@ -26,12 +28,12 @@ def check(plan: Plan, live: Live, override: Override, now: int) -> list[Problem]
     case = Case(
         plan=plan,
         live=live,
-        limits=in_force(plan.comparison),
+        guards=_in_force(plan.comparison),
         now=now,
         pools=pools,
         grants=tuple(grants(plan, live, pools)),
     )
-    sold, most = oversell.touched(case), case.limits.max_oversell
+    sold, most = oversell.touched(case), case.guards.max_oversell
     found = chain(freeze.tallies(case), counting.tallies(case), use.tallies(case), oversell.tallies(sold, most))
     tallies = {tally.name: tally for tally in found}
     return [
@@ -41,6 +43,20 @@ def check(plan: Plan, live: Live, override: Override, now: int) -> list[Problem]
         *oversell.told(sold, most),
         *_unneeded(tallies, override),
     ]
+
+
+def _in_force(comparison: Comparison) -> Guards:
+    """The guards of a change. What the base protects stays protected, in whichever way it says so: a change cannot
+    remove its own guard."""
+    own, base = _protecting(comparison.desired), comparison.base
+    was = comparison.was or (base.desired if base else None)
+    return own if was is None else own.stricter(_protecting(was))
+
+
+def _protecting(desired: Desired) -> Guards:
+    """With the entries that say `protect: true` among what is protected, by id and key."""
+    names = {name for entry in desired.entries.values() if entry.protect for name in (entry.pool_id, entry.key) if name}
+    return replace(desired.guards, protect=desired.guards.protect | names)
 
 
 def _judged(tally: Tally, override: Override) -> Iterator[Problem]:

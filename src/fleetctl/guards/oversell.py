@@ -47,7 +47,7 @@ class Sold:
 
 def touched(case: Case) -> list[Sold]:
     """The pools that the plan changes, in its order; none where there is no limit."""
-    if case.limits.max_oversell is None:
+    if case.guards.max_oversell is None:
         return []
     deltas: dict[str, int] = {}
     for grant in case.grants:

@@ -14,7 +14,7 @@ _HINT = "take them out of `protect` in a change of its own first: no override le
 
 def check(case: Case) -> list[Problem]:
     """Operations that archive a protected pool, withdraw an offer of it, or lower a GPU quota of it to 0."""
-    protected = case.limits.protect
+    protected = case.guards.protect
     if not protected:
         return []
     taking = {grant.operation.n for grant in case.grants if _takes(grant)}
@@ -72,5 +72,5 @@ def _unused(case: Case) -> list[Problem]:
             severity="warning",
             source=place.source("protect") if place else None,
         )
-        for name in sorted(case.limits.protect - known.keys())
+        for name in sorted(case.guards.protect - known.keys())
     ]

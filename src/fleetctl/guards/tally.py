@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fleetctl.desired import Desired
-from fleetctl.desired.limits import Limits
+from fleetctl.desired import Desired, Guards
 from fleetctl.live import Live
 from fleetctl.plan import Operation, Plan
 from fleetctl.plan.grants import Grant, Pools
@@ -13,12 +12,12 @@ from fleetctl.plan.grants import Grant, Pools
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A plan, the live state that it was made from, and the limits that hold. `grants` are all of its changes of quota
+    """A plan, the live state that it was made from, and the guards that hold. `grants` are all of its changes of quota
     rows; `now` is the server's clock in epoch milliseconds."""
 
     plan: Plan
     live: Live
-    limits: Limits
+    guards: Guards
     now: int
     pools: Pools
     grants: tuple[Grant, ...]

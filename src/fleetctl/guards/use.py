@@ -22,7 +22,7 @@ def _below_use(case: Case) -> Iterator[Tally]:
         yield Tally(
             name="belowUse",
             number=len(rows),
-            limit=None if case.limits.allow_below_use else 0,
+            limit=None if case.guards.allow_below_use else 0,
             says=f"{count(len(rows), 'quota row')} would drop below what is in use: {listed(told, 'row')}",
             may="none may, by allowBelowUse",
             first=rows[0][0].operation,
@@ -37,7 +37,7 @@ def _archives_in_use(case: Case) -> Iterator[Tally]:
         yield Tally(
             name="archiveInUse",
             number=len(found),
-            limit=None if case.limits.allow_archive_in_use else 0,
+            limit=None if case.guards.allow_archive_in_use else 0,
             says=f"{count(len(found), 'pool')} to be archived in use: {told}",
             may="none may be, by allowArchiveInUse",
             first=found[0][0],
@@ -62,7 +62,7 @@ def _model_changes(case: Case) -> Iterator[Tally]:
         yield Tally(
             name="modelChange",
             number=len(found),
-            limit=None if case.limits.allow_model_change else 0,
+            limit=None if case.guards.allow_model_change else 0,
             says=f"{count(len(found), 'pool')} would get another GPU model: {told}",
             may="none may, by allowModelChange",
             first=found[0][0],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from better_compute.domain.policy.secrets import mask_text
-from fleetctl.between import Differences, PoolDifference, Side
+from fleetctl.fleet_diff import Differences, PoolDifference, Side
 from fleetctl.plan.digest import FORMAT_VERSION
 from fleetctl.report import forms, parts
 

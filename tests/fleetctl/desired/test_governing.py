@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from better_compute.domain.problems import Source
-from fleetctl.desired import Freeze, Limits
+from fleetctl.desired import Freeze, Guards
 from fleetctl.desired.inputs import canonical_inputs
 from tests.reading import HEAD, POOL, desired, refusal, refused
 
@@ -23,12 +23,12 @@ def root(text: str) -> str:
 
 def test_a_fleet_without_guards_has_the_defaults() -> None:
     made = desired(root("guards: {}"))
-    assert made.limits == desired(HEAD + POOLS).limits == Limits()
+    assert made.guards == desired(HEAD + POOLS).guards == Guards()
     assert (made.checks, made.prices, made.expected, made.previous_callers, made.allow_empty) == ((), {}, (), (), False)
 
 
 def test_each_guard_that_is_left_out_keeps_its_default() -> None:
-    assert desired(root("guards: {maxArchives: 0}")).limits == Limits(max_archives=0)
+    assert desired(root("guards: {maxArchives: 0}")).guards == Guards(max_archives=0)
 
 
 def test_guards_are_what_they_say() -> None:
@@ -37,7 +37,7 @@ def test_guards_are_what_they_say() -> None:
         " allowBelowUse: true, allowArchiveInUse: true, allowModelChange: true, protect: [b, a, b],"
         " freeze: [{from: 2026-12-20T02:00+02:00, to: 2026-12-21T00:00:00.000Z, reason: holidays}]}"
     )
-    assert desired(root(text)).limits == Limits(
+    assert desired(root(text)).guards == Guards(
         max_archives=3,
         max_archive_percent=12.5,
         max_withdrawals=0,
@@ -52,7 +52,7 @@ def test_guards_are_what_they_say() -> None:
 
 
 def test_no_limit_on_overselling_may_be_written_as_null() -> None:
-    assert desired(root("guards: {maxOversell: null}")).limits.max_oversell is None
+    assert desired(root("guards: {maxOversell: null}")).guards.max_oversell is None
 
 
 def test_checks_of_all_documents_are_united_in_the_order_of_their_names() -> None:

@@ -702,7 +702,7 @@ def test_a_fleet_may_be_read_before_it_has_a_pool(tmp_path: Path) -> None:
     with pytest.raises(FilesError):
         load(tmp_path)
     read = load(tmp_path, empty_ok=True)
-    assert (read.entries, read.tenant_id, read.limits.max_archives, read.allow_empty) == ({}, "root", 2, False)
+    assert (read.entries, read.tenant_id, read.guards.max_archives, read.allow_empty) == ({}, "root", 2, False)
 
 
 def test_every_file_of_the_fleet_is_known_and_no_other() -> None:

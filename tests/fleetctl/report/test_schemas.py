@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from better_compute.domain.problems import Problem
-from fleetctl.between import Side, compare
 from fleetctl.comparison import compared
 from fleetctl.drift import find
+from fleetctl.fleet_diff import Side, compare
 from fleetctl.formatting import FormattedFile
 from fleetctl.history import History
 from fleetctl.journal import Outcome

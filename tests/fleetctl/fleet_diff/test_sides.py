@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fleetctl.between import read_side
 from fleetctl.errors import Stop
 from fleetctl.files import FilesError
+from fleetctl.fleet_diff import read_side
 
 ROOT = "apiVersion: fleet/v1\ntenantId: root\nfleet: {name}\npools: [{{idempotencyKey: a, archived: true}}]\n"
 ENVIRON = {

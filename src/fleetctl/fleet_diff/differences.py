@@ -13,9 +13,9 @@ from pydantic.alias_generators import to_camel
 
 from better_compute.domain.state import Terms
 from better_compute.domain.values import same_value
-from fleetctl.desired import Desired, Embedded, PoolEntry
+from fleetctl.desired import Check, Desired, Embedded, PoolEntry
+from fleetctl.desired.guards import Guards
 from fleetctl.desired.inputs import spec_json
-from fleetctl.desired.limits import Check, Limits
 from fleetctl.diff import ABSENT, Change, offer_changes, owner_changes, policy_changes
 from fleetctl.words import time
 
@@ -55,7 +55,7 @@ class PoolDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class LimitDiff:
+class LimitDifference:
     """A guard, or one field of a check, that differs."""
 
     change: Change
@@ -67,7 +67,7 @@ class Differences:
     """Everything that differs; `unchanged` counts entries that do not."""
 
     fields: tuple[Change, ...]
-    limits: tuple[LimitDiff, ...]
+    limits: tuple[LimitDifference, ...]
     pools: tuple[PoolDifference, ...]
     unchanged: int
 
@@ -206,16 +206,18 @@ def _between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Ch
             yield Change(name, had, has)
 
 
-def _of_limits(before: Desired, after: Desired) -> Iterator[LimitDiff]:
+def _of_limits(before: Desired, after: Desired) -> Iterator[LimitDifference]:
     """Guards by their names. The stricter of two is what a plan with a base follows: what it is not was loosened."""
-    both = before.limits.stricter(after.limits)
-    for each in fields(Limits):
-        had, has, strict = (_shown(getattr(limits, each.name)) for limits in (before.limits, after.limits, both))
+    both = before.guards.stricter(after.guards)
+    for each in fields(Guards):
+        had, has, strict = (_shown(getattr(guards, each.name)) for guards in (before.guards, after.guards, both))
         if had != has:
-            yield LimitDiff(Change(f"guards.{to_camel(each.name)}", had, has), "tighter" if has == strict else "looser")
+            yield LimitDifference(
+                Change(f"guards.{to_camel(each.name)}", had, has), "tighter" if has == strict else "looser"
+            )
     if before.allow_empty != after.allow_empty:
         change = Change("allowEmpty", before.allow_empty, after.allow_empty)
-        yield LimitDiff(change, "looser" if after.allow_empty else "tighter")
+        yield LimitDifference(change, "looser" if after.allow_empty else "tighter")
 
 
 def _shown(limit: Any) -> Any:
@@ -228,16 +230,18 @@ def _shown(limit: Any) -> Any:
     return limit
 
 
-def _of_checks(before: Iterable[Check], after: Iterable[Check]) -> Iterator[LimitDiff]:
+def _of_checks(before: Iterable[Check], after: Iterable[Check]) -> Iterator[LimitDifference]:
     had, has = {check.name: check for check in before}, {check.name: check for check in after}
     for name in sorted(had.keys() | has.keys()):
         old, new = had.get(name), has.get(name)
         if old is None or new is None:
             change = Change(f"checks.{name}", _check(old) or ABSENT, _check(new) or ABSENT)
-            yield LimitDiff(change, "tighter" if old is None else "looser")
+            yield LimitDifference(change, "tighter" if old is None else "looser")
             continue
         for change in _between(_check(old), _check(new)):
-            yield LimitDiff(Change(f"checks.{name}.{change.path}", change.before, change.after), _direction(change))
+            yield LimitDifference(
+                Change(f"checks.{name}.{change.path}", change.before, change.after), _direction(change)
+            )
 
 
 def _direction(change: Change) -> Direction:

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetctl.between import Differences, compare
 from fleetctl.desired import Desired
 from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.desired.load import assemble, load
 from fleetctl.diff import ABSENT, Change
+from fleetctl.fleet_diff import Differences, compare
 from tests.fleets import Fleet, fleets, write
 from tests.reading import documents
 

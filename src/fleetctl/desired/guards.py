@@ -1,15 +1,8 @@
-"""What files say of plans themselves: guards (limits on what one plan may do), checks, and differences to expect."""
+"""Guards: a fleet's limits on what one plan may do."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
-
-from fleetctl.desired.place import Place
-
-CheckSeverity = Literal["deny", "warn"]
-Each = Literal["pool", "offer", "operation", "tenant"]
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +15,7 @@ class Freeze:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Guards:
     """The guards of a fleet, each with its default. `max_oversell` of None: no limit. `protect` holds keys and ids."""
 
     max_archives: int = 1
@@ -36,7 +29,7 @@ class Limits:
     protect: frozenset[str] = frozenset()
     freeze: tuple[Freeze, ...] = ()
 
-    def stricter(self, other: Limits) -> Limits:
+    def stricter(self, other: Guards) -> Guards:
         """The stricter of two, guard by guard: a change cannot remove its own guard."""
         ratios = [limit for limit in (self.max_oversell, other.max_oversell) if limit is not None]
         return replace(
@@ -52,31 +45,3 @@ class Limits:
             protect=self.protect | other.protect,
             freeze=tuple(dict.fromkeys((*self.freeze, *other.freeze))),
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """A user's rule: `expr` is CEL, true where all is well. `each` binds one object at a time; None: lists of all."""
-
-    name: str
-    severity: CheckSeverity
-    expr: str
-    message: str
-    each: Each | None = None
-    place: Place = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
-    """A difference that drift may ignore: of the entry `key`, at `path` or below it (None: whatever it is), up to
-    `until` in epoch milliseconds (None: for ever), and why."""
-
-    key: str
-    path: str | None
-    until: int | None
-    reason: str
-    place: Place = field(compare=False)
-
-
-Prices = Mapping[str, float]
-"""GPU model -> price per GPU hour."""
