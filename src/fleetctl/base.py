@@ -30,6 +30,7 @@ def at_ref(path: Path, ref: str, *, caller: str | None) -> Base:
     """The fleet at `path` (a directory, or one file) as it was where `ref` and HEAD went apart, out of git's objects.
     `caller` stands in where it names none. Raises Stop: what cannot be read is never left out."""
     path = path.absolute()
+    git.check_straight(path)
     commit = git.merge_base(path if path.is_dir() else path.parent, ref)
     with TemporaryDirectory(prefix="fleet-base-") as name:
         into = Path(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +21,16 @@ _PATIENCE = 10.0
 _LONG = 120.0
 """Seconds for the contents of a fleet's files."""
 _YAML = (".yaml", ".yml")
-_LINK, _FILE = "120000", "100"
+_LINK, _FILE, _FOLDER, _SUBMODULE = "120000", "100", "040000", "160000"
+_PLAIN_REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+_ELSEWHERE = frozenset(
+    {
+        *("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_CEILING_DIRECTORIES"),
+        *("GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_SHALLOW_FILE"),
+        *("GIT_GRAFT_FILE", "GIT_REPLACE_REF_BASE"),
+    }
+)
+"""What would make git answer of another repository than the one that the files are in."""
 _SAFE = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
@@ -87,13 +97,19 @@ def merge_base(directory: Path, ref: str) -> str:
 
 def write_fleet(path: Path, commit: str, into: Path) -> bool:
     """Write the YAML files that a commit has of the fleet at `path` (a directory, or one file) below `into`; links stay
-    links. False where it has none. Raises Stop when a content is not to be had."""
+    links. False where it has none. Raises Stop when a content is not to be had, or not in this repository."""
     whole = path.is_dir()
     directory = path if whole else path.parent
+    _check_place(directory, commit)
     ran = _ask(directory, "ls-tree", "-r", "-z", commit)
     if ran.returncode:
         raise Stop(EXIT_ERROR, f"the files of {commit} cannot be read", _said(ran), rule="git.objects")
     held = _entries(os.fsdecode(ran.stdout))
+    if whole and (modules := sorted(file for file in held if held[file].mode == _SUBMODULE)):
+        message = (
+            f"{modules[0]} is a submodule at {commit[:12]}: its files are in another repository, and cannot be read"
+        )
+        raise Stop(EXIT_ERROR, message, hint="move it out of the fleet's directory", rule="git.objects")
     wanted = {file for file in held if (file.endswith(_YAML) if whole else file == path.name)}
     links = {file for file in held if held[file].is_link and (whole or file in wanted)}
     contents = _contents(directory, {held[file].blob for file in links})
@@ -108,6 +124,30 @@ def write_fleet(path: Path, commit: str, into: Path) -> bool:
         if not any(parent in targets for parent in _parents(file)):  # nothing is written through a link
             _place(into, file).symlink_to(name)
     return any(file.endswith(_YAML) or not whole for file in (*files, *targets))
+
+
+def check_straight(path: Path) -> None:
+    """Raises Stop where a link inside the repository leads to the fleet's directory: what stood in its place before
+    would not be found."""
+    directory = path if path.is_dir() else path.parent
+    top = answer(directory, "rev-parse", "--show-toplevel").rstrip("\n")
+    for step in (directory, *directory.parents):
+        if top and os.path.islink(step) and Path(os.path.realpath(step.parent)).is_relative_to(os.path.realpath(top)):
+            message = f"{step} is a symbolic link, and the base may have another fleet in its place"
+            raise Stop(EXIT_ERROR, message, hint="name the fleet's own directory", rule="git.link")
+
+
+def _check_place(directory: Path, commit: str) -> None:
+    """Raises Stop where a commit has a link, a file or another repository in the place of the fleet's directory, or of
+    one above it: then it is not known what there was."""
+    above = ""
+    for name in answer(directory, "rev-parse", "--show-prefix").rstrip("\n").removesuffix("/").split("/"):
+        above = f"{above}/{name}" if above else name
+        ran = _ask(directory, "ls-tree", "-z", "--full-tree", commit, above) if above else None
+        mode = os.fsdecode(ran.stdout).partition(" ")[0] if ran else ""
+        if mode and mode != _FOLDER:
+            message = f"{above} is no directory at {commit[:12]}, so that the fleet there was is not known"
+            raise Stop(EXIT_ERROR, message, hint="compare with the place that it leads to: --base-dir", rule="git.link")
 
 
 def _place(into: Path, file: str) -> Path:
@@ -154,7 +194,9 @@ def _entries(text: str) -> dict[str, Held]:
 def _found_elsewhere(directory: Path, ref: str) -> str:
     if answer(directory, "rev-parse", "--verify", "--quiet", f"origin/{ref}^{{commit}}"):
         return f'did you mean "origin/{ref}"?'
-    return f"`git fetch origin {ref}` first, or fetch-depth: 0 in the job that checks out"
+    if not _PLAIN_REF.fullmatch(ref):
+        return "name a branch, a tag or a commit"
+    return f"`git fetch origin {ref.removeprefix('origin/')}` first, or fetch-depth: 0 in the job that checks out"
 
 
 def _said(ran: CompletedProcess[bytes]) -> tuple[str, ...]:
@@ -170,7 +212,7 @@ def _ask(directory: Path, *arguments: str, stdin: bytes | None = None) -> Comple
         return subprocess.run(
             ("git", *arguments),
             cwd=directory,
-            env={**os.environ, **_SAFE},
+            env={name: value for name, value in os.environ.items() if name not in _ELSEWHERE} | _SAFE,
             input=stdin or b"",
             capture_output=True,
             timeout=patience,

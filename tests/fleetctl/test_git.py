@@ -43,7 +43,7 @@ def test_a_revision_that_is_none_is_refused_with_advice(repository: Repository, 
     with pytest.raises(Stop) as stopped:
         git.merge_base(repository.path, ref)
     assert (stopped.value.rule, stopped.value.exit_code) == ("git.revision", 1)
-    assert "git fetch" in stopped.value.hint
+    assert stopped.value.hint.startswith("`git fetch origin " if ref in ("nowhere", "a..b") else "name a branch")
 
 
 def test_a_branch_that_is_known_at_the_origin_alone_is_named(repository: Repository) -> None:
@@ -159,3 +159,53 @@ def test_a_content_that_was_not_cloned_is_an_error(repository: Repository, tmp_p
     with pytest.raises(Stop) as stopped:
         git.write_fleet(repository.path, commit, tmp_path / "into")
     assert stopped.value.rule == "git.objects"
+
+
+def test_a_fleet_that_a_link_leads_to_is_refused(repository: Repository, tmp_path: Path) -> None:
+    """What stood in its place before would not be found, and its guards with it."""
+    commit = repository.commit(**{"fleet/a": "1"})
+    repository.git("mv", "fleet", "moved")
+    (repository.path / "fleet").symlink_to("moved")
+    with pytest.raises(Stop, match="is a symbolic link") as stopped:
+        git.check_straight(repository.path / "fleet")
+    assert stopped.value.rule == "git.link"
+    (tmp_path / "elsewhere").symlink_to(repository.path)
+    git.check_straight(tmp_path / "elsewhere" / "moved")  # a link to the repository is none in it
+    (repository.path / "fleet").unlink()
+    (repository.path / "fleet").mkdir()
+    assert written(repository.path / "fleet", commit, tmp_path / "into") == {"a.yaml": "1"}
+
+
+def test_a_commit_with_a_link_in_the_fleets_place_is_refused(repository: Repository, tmp_path: Path) -> None:
+    repository.commit(**{"moved/a": "1"})
+    (repository.path / "fleet").symlink_to("moved")
+    repository.git("add", "-A")
+    repository.git("commit", "-q", "-m", "link")
+    commit = git.commit_at(repository.path, "HEAD")
+    (repository.path / "fleet").unlink()
+    (repository.path / "fleet" / "deep").mkdir(parents=True)
+    for place in ("fleet", "fleet/deep"):
+        with pytest.raises(Stop, match="fleet is no directory at"):
+            git.write_fleet(repository.path / place, commit, tmp_path / "into")
+
+
+def test_a_submodule_in_the_fleet_is_refused(repository: Repository, tmp_path: Path) -> None:
+    """Its files are in another repository: guards that stand there would be left out."""
+    repository.commit(**{"fleet/a": "1"})
+    head = git.commit_at(repository.path, "HEAD")
+    repository.git("update-index", "--add", "--cacheinfo", f"160000,{head},fleet/guards")
+    repository.git("commit", "-q", "-m", "submodule")
+    with pytest.raises(Stop, match="guards is a submodule"):
+        git.write_fleet(repository.path / "fleet", git.commit_at(repository.path, "HEAD"), tmp_path / "into")
+
+
+def test_the_environment_names_no_other_repository(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = repository.commit(a="1")
+    other = Repository(tmp_path / "other")
+    other.commit(b="2")
+    for name, value in {"GIT_DIR": ".git", "GIT_WORK_TREE": ".", "GIT_INDEX_FILE": "x"}.items():
+        monkeypatch.setenv(name, str(other.path / value))
+    assert git.commit_at(repository.path, "HEAD") == commit
+    assert written(repository.path, commit, tmp_path / "into") == {"a.yaml": "1"}

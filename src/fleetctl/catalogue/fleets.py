@@ -187,10 +187,15 @@ FLEETS: Final[Entries] = {
         "In a shallow clone the history ends before it.",
         "Fetch more history.",
     ),
+    "git.link": Entry(
+        "A symbolic link leads to the fleet's directory, now or in the base.",
+        "What stood in that place is then not known, and a base that is not known guards nothing.",
+        "Name the fleet's own directory, or give --base-dir.",
+    ),
     "git.objects": Entry(
         "A commit is there, and contents of it are not.",
-        "A clone with a filter leaves them out.",
-        "Fetch the repository without a filter.",
+        "A clone with a filter leaves them out, and the files of a submodule are in another repository.",
+        "Fetch the repository without a filter; keep submodules out of the fleet's directory.",
     ),
     "git.run": Entry(
         "The program git could not be run.",
