@@ -115,7 +115,7 @@ def _other_inputs(*, same: bool, elsewhere: bool) -> str:
         return "the files, or the control plane, are not those that the plan was made from"
     if same:
         return "the control plane is another than the plan was made for, of the same name: its database was made anew"
-    return "the files are not those that the plan was made from, or the control plane's database was made anew"
+    return "files or base are not those that the plan was made from, or the control plane's database was made anew"
 
 
 def _check_scope(saved: Scope, now: Scope) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem
+from better_compute.domain.problems import BLOCKED, Problem
 from fleetctl import git
 from fleetctl.desired import Desired
 from fleetctl.desired.load import load
@@ -39,19 +39,15 @@ def at_ref(path: Path, ref: str, *, caller: str | None) -> Base:
         return Base(ref, commit, _read(into if path.is_dir() else into / path.name, f"{ref} ({commit[:12]})", caller))
 
 
-def at_dir(path: Path, *, caller: str | None) -> Base:
-    """The fleet in another directory, or file, as the base. Raises Stop."""
-    return Base(str(path), None, _read(path, str(path), caller))
+def at_dir(path: Path, name: str, *, caller: str | None) -> Base:
+    """The fleet in another directory, or file, as the base, known as `name`. Raises Stop."""
+    return Base(name, None, _read(path, str(path), caller))
 
 
 def findings(desired: Desired, base: Base | None) -> list[Problem]:
-    """What a change may not do to its base unseen: come to have no pool, or leave the base's guards behind."""
-    if base is None:
+    """What a change may not do to its base unseen: come to have no pool."""
+    if base is None or base.desired is None:
         return []
-    if base.desired is None:
-        message = f"{base.ref} has no fleet at this place, so that its guards and pools are not known"
-        hint = "if the fleet moved, compare it with its old place: --base-dir"
-        return [Problem(INVALID_STATE, "base.fleet", message, hint=hint, severity="warning")]
     if desired.entries or base.desired.allow_empty or not base.desired.entries:
         return []
     place = desired.places.get("allowEmpty")

@@ -83,7 +83,8 @@ class _Finding:
 
     def take(self, entry: PoolEntry) -> None:
         pool_id = entry.pool_id if entry.adopted else self._meant(entry)
-        self.named |= {pool_id, entry.pool_id}
+        # A live pool under the new key, which the entry does not mean, is one that no entry names.
+        self.named |= {pool_id} if is_live(self.live.get(entry.pool_id)) else {pool_id, entry.pool_id}
         settled = entry if pool_id == entry.pool_id else _under(entry, pool_id)
         first = self.entries.setdefault(pool_id, settled)
         if first is not settled:
@@ -103,8 +104,8 @@ class _Finding:
             else:
                 self.notes.append(Note(f"{key} is the pool that was made as {old}", entry.place.at("previously")))
             return found
-        if is_live(self.live.get(entry.pool_id)):
-            return entry.pool_id
+        if is_live(self.live.get(entry.pool_id)) or (entry.pool_id in self.live and (entry.archived or entry.released)):
+            return entry.pool_id  # also a tombstone's that is archived: that one is meant, and no other caller's
         others = list(self._ids(key, self.callers[1:]))
         if found := self._first_live(others):
             caller = self.callers[1:][others.index(found)]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from better_compute.domain.ids import KEY_SAYS, is_key
-from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, did_you_mean
+from better_compute.domain.problems import ComputeError, Problem, did_you_mean
 from fleetctl import base as bases
-from fleetctl import collector, history, machine, report, selection, target
+from fleetctl import collector, history, machine, selection, target
 from fleetctl import live as reading
 from fleetctl.base import Base
 from fleetctl.comparison import EVERYTHING
@@ -21,45 +21,16 @@ from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
 from fleetctl.files import FilesError
 from fleetctl.live import Live
-from fleetctl.override import Override
+from fleetctl.of_plan import of_plan
 from fleetctl.plan import Plan
+from fleetctl.report.forms import PlanReport
+from fleetctl.report.parts import Header
+from fleetctl.request import Request
 from fleetctl.selection import Selection
 
 if TYPE_CHECKING:
     from better_compute.bootstrap import Connection
     from better_compute.client import Client
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What the command line and the environment ask for. `timeout` is seconds for one call; `tell` takes what people
-    should know before the result. `base_ref` or `base_dir`: the files to compare with; `prune`: pools that left them
-    are archived; `only` and `exclude`: selectors of the part that is looked at; `snapshot`: live state in a file."""
-
-    path: Path
-    server: str | None
-    environ: Mapping[str, str]
-    token_file: Path | None
-    timeout: float
-    override: Override
-    tell: Callable[[str], None]
-    base_ref: str | None = None
-    base_dir: Path | None = None
-    prune: bool = False
-    only: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    snapshot: Path | None = None
-
-    @property
-    def directory(self) -> Path:
-        """Where the fleet is, also where it was named as one file."""
-        path = self.path.absolute()
-        return path if path.is_dir() else path.parent
-
-    @property
-    def caller(self) -> str | None:
-        """Who stands in where the files name no caller; a blank variable is none."""
-        return self.environ.get(target.CALLER) or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +57,8 @@ class Session:
         assert self.client is not None, "a session on a snapshot asks nobody"
         return self.client
 
-    def header(self, expires_at: int | None = None) -> report.Header:
-        return report.Header(
+    def header(self, expires_at: int | None = None) -> Header:
+        return Header(
             fleet=self.desired.fleet,
             tenant_id=self.desired.tenant_id,
             caller=self.desired.caller or "",
@@ -104,9 +75,9 @@ class Session:
             snapshot=self.client is None,
         )
 
-    def shown(self, made: Plan, expires_at: int | None = None) -> report.PlanReport:
+    def shown(self, made: Plan, expires_at: int | None = None) -> PlanReport:
         """A plan made in this session, as a report."""
-        return report.of_plan(made, self.header(expires_at), self.live)
+        return of_plan(made, self.header(expires_at), self.live)
 
 
 def read(request: Request) -> Desired:
@@ -119,7 +90,7 @@ def opened(request: Request, wished: Desired) -> Iterator[Session]:
     """Choose the target of files that were read just now, and read the live state: of the control plane, or of the
     request's snapshot. Raises ComputeError, FilesError for a world file, and Stop for a pin that does not match."""
     selected = selection.parse(request.only, request.exclude)
-    caller_of(wished)
+    target.caller_of(wished)
     base = _base(request, wished)
     commit = machine.commit_of(request.directory, wished.files)
     if request.snapshot is not None:
@@ -149,7 +120,9 @@ def _base(request: Request, wished: Desired) -> Base | None:
     """The files that the request names to compare with. Raises Stop where they cannot be read."""
     if request.base_ref is not None:
         return bases.at_ref(request.path, request.base_ref, caller=wished.caller)
-    return None if request.base_dir is None else bases.at_dir(request.base_dir, caller=wished.caller)
+    if request.base_dir is None:
+        return None
+    return bases.at_dir(request.base_dir, os.path.relpath(request.base_dir, request.directory), caller=wished.caller)
 
 
 def _on_snapshot(request: Request, path: Path, wished: Desired, commit: str | None) -> Session:
@@ -243,14 +216,3 @@ def _nearest_tenant(declared: Declared, client: Client) -> str:
         hint = declared.hint("server.rights", tenant_id) if missing else ""
         return hint or did_you_mean(tenant_id, [own]) or did_you_mean(tenant_id, there)
     return ""
-
-
-def caller_of(wished: Desired) -> str:
-    """The identity that pool ids derive from. Raises ComputeError where nobody names one."""
-    if wished.caller is not None:
-        if not is_key(wished.caller):  # the environment's: that of the files was judged with them
-            message = f"{target.CALLER} is no id of an identity: {wished.caller}"
-            raise ComputeError(Problem(INVALID_INPUT, "fleet.caller", message, hint=KEY_SAYS))
-        return wished.caller
-    hint = "write `caller:` in fleet.yaml, or set FLEETCTL_CALLER: pool ids derive from it"
-    raise ComputeError(Problem(INVALID_INPUT, "fleet.caller", "the files name no caller", hint=hint))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -96,7 +97,7 @@ def _as_planned(request: Request, saved: approval.SavedPlan) -> Request:
     say otherwise."""
     planned: dict[str, Any] = {
         "base_ref": saved.base_ref,
-        "base_dir": None if saved.base_dir is None else Path(saved.base_dir),
+        "base_dir": None if saved.base_dir is None else request.directory / saved.base_dir,
         "prune": saved.prune,
         "only": saved.only,
         "exclude": saved.exclude,
@@ -105,10 +106,17 @@ def _as_planned(request: Request, saved: approval.SavedPlan) -> Request:
     if request.base_ref is not None and saved.base_ref is not None:
         given["base_ref"] = git.merge_base(request.directory, request.base_ref)
     for name, flag in _PLANNED.items():
-        if given[name] and given[name] != planned[name]:
+        if given[name] and not _is_same(given[name], planned[name]):
             message = f"{flag} says otherwise than the plan file does"
             raise Stop(EXIT_USAGE, message, hint="leave it out: it comes from the plan file")
     return replace(request, **planned)
+
+
+def _is_same(given: Any, planned: Any) -> bool:
+    """Whether a flag says what the plan file does; two paths may lead to one directory."""
+    if isinstance(given, Path) and isinstance(planned, Path):
+        return os.path.realpath(given) == os.path.realpath(planned)
+    return bool(given == planned)
 
 
 def _check_caller(session: Session) -> None:

@@ -27,7 +27,7 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
         document = session.shown(made, None if lifetime is None else session.live.instance.now + lifetime)
     if out is not None:
         machine.save(out, report.file_bytes(document))
-    differs = bool(made.operations or made.comparison.differs_outside)
+    differs = bool(made.operations or made.comparison.outside.pools)
     code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and differs else EXIT_OK
     return Finished(document, code, f"The plan is in {out}" if out else "")
 

@@ -9,7 +9,7 @@ from itertools import chain
 from better_compute.domain.problems import BLOCKED, Problem
 from fleetctl.comparison import Comparison
 from fleetctl.desired import Desired, Guards
-from fleetctl.guards import counting, freeze, oversell, protect, use
+from fleetctl.guards import based, counting, freeze, oversell, protect, use
 from fleetctl.guards.tally import Case, Tally
 from fleetctl.live import Live
 from fleetctl.override import ALLOWABLE, Override
@@ -37,6 +37,7 @@ def check(plan: Plan, live: Live, override: Override, now: int) -> list[Problem]
     found = chain(freeze.tallies(case), counting.tallies(case), use.tallies(case), oversell.tallies(sold, most))
     tallies = {tally.name: tally for tally in found}
     return [
+        *based.check(case),
         *protect.check(case),
         *(problem for tally in tallies.values() for problem in _judged(tally, override)),
         *counting.unknown(case),

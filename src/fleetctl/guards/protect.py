@@ -38,10 +38,13 @@ def _takes(grant: Grant) -> bool:
 
 
 def _names(case: Case, operation: Operation) -> set[str | None]:
-    """All that a pool goes by: its id, its key, and the key of its entry where that was renamed."""
-    state, entry = case.live.pools.get(operation.pool_id), case.desired.entries.get(operation.pool_id)
-    key = state.pool.idempotency_key if state and state.pool else None
-    return {operation.pool_id, operation.key, key, entry.key if entry else None}
+    """All that a pool goes by: its id, its key, and those of its entry, today's and the base's, where that was
+    renamed."""
+    state, was = case.live.pools.get(operation.pool_id), case.plan.comparison.was
+    names = {operation.pool_id, operation.key, state.pool.idempotency_key if state and state.pool else None}
+    for entry in (case.desired.entries.get(operation.pool_id), was.entries.get(operation.pool_id) if was else None):
+        names |= {entry.key, entry.previously} if entry else set()
+    return names
 
 
 def _told(operation: Operation) -> str:
@@ -56,7 +59,8 @@ def _told(operation: Operation) -> str:
 def _unused(case: Case) -> list[Problem]:
     """Names that are nobody's protect nothing, and whoever wrote them believes otherwise."""
     known: dict[str, None] = {}
-    for entry in case.desired.entries.values():
+    was = case.plan.comparison.was
+    for entry in (*case.desired.entries.values(), *(was.entries.values() if was else ())):
         known.update(dict.fromkeys(name for name in (entry.pool_id, entry.key, entry.previously) if name))
     for state in case.live.pools.values():
         if state.pool is not None:

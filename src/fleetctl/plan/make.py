@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.problems import INVALID_STATE, Problem
+from better_compute.domain.values import Json
 from fleetctl.base import Base
 from fleetctl.comparison import EVERYTHING, Comparison, compared
 from fleetctl.desired import Desired
@@ -87,7 +88,7 @@ def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
         operations=ordered,
         findings=(*findings(comparison, live), *_cycles(ordering, unordered)),
         digest=plan_digest(scope, contents),
-        inputs=inputs_digest(canonical_inputs(written), key),
+        inputs=inputs_digest(_inputs(comparison, written), key),
         sequence=live.sequence,
         entries=comparison.entries,
         changed_pools=len({operation.pool_id for operation in ordered}),
@@ -95,6 +96,19 @@ def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
         removed=tuple(one.pool.idempotency_key or one.pool.id for one in diff.removed),
         foreign=diff.foreign,
     )
+
+
+def _inputs(comparison: Comparison, written: Desired) -> Json:
+    """All that a plan is made from besides live state: also the base, whose guards hold, and the part of the fleet."""
+    base, selected = comparison.base, comparison.selection
+    return {
+        "files": canonical_inputs(written),
+        "base": canonical_inputs(base.desired) if base and base.desired else None,
+        "hasBase": base is not None,
+        "prune": comparison.prune,
+        "only": [selector.text for selector in selected.only],
+        "except": [selector.text for selector in selected.exclude],
+    }
 
 
 def _ordered(unordered: list[Operation], ordering: Ordering, digests: list[str]) -> tuple[Operation, ...]:
