@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.measure import cpu_of_call
 from fleetctl.render import markdown
-from fleetctl.report import read_plan
+from fleetctl.report.saved import read_plan
 
 
 def ratio(file: Path, runs: int = 15) -> float:

@@ -21,9 +21,9 @@ from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
 from fleetctl.files import FilesError
 from fleetctl.live import Live
-from fleetctl.of_plan import of_plan
 from fleetctl.plan import Plan
 from fleetctl.report.forms import PlanReport
+from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
 from fleetctl.request import Request
 from fleetctl.selection import Selection

@@ -9,13 +9,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from better_compute.domain import problems
+from better_compute.domain.ids import KEY_SAYS, is_key
 from better_compute.domain.policy.secrets import mask_text
 from better_compute.domain.policy.urls import mask_server
 from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem
 from fleetctl.desired import Desired, Embedded
 from fleetctl.errors import EXIT_STALE, Stop
+from fleetctl.request import CALLER, SERVER, TENANT, TOKEN
 
-SERVER, TENANT, CALLER, TOKEN = "FLEETCTL_SERVER", "FLEETCTL_TENANT", "FLEETCTL_CALLER", "FLEETCTL_TOKEN"
 PINS = frozenset({SERVER, TENANT, CALLER})
 """What the files pin, by the variable that may say it too."""
 
@@ -150,3 +151,14 @@ def _from(name: str, base: Path) -> str:
 
 def _same(name: str, value: str, pin: str) -> bool:
     return value.rstrip("/") == pin.rstrip("/") if name == SERVER else value == pin
+
+
+def caller_of(wished: Desired) -> str:
+    """The identity that pool ids derive from. Raises ComputeError where nobody names one."""
+    if wished.caller is not None:
+        if not is_key(wished.caller):  # the environment's: that of the files was judged with them
+            message = f"{CALLER} is no id of an identity: {wished.caller}"
+            raise ComputeError(Problem(INVALID_INPUT, "fleet.caller", message, hint=KEY_SAYS))
+        return wished.caller
+    hint = "write `caller:` in fleet.yaml, or set FLEETCTL_CALLER: pool ids derive from it"
+    raise ComputeError(Problem(INVALID_INPUT, "fleet.caller", "the files name no caller", hint=hint))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fleetctl.report.of_others import READS, WRITES
+from fleetctl.report.of_whoami import READS, WRITES
 from tests.e2e.homes import Home, Ran, entry, fleetctl, pool_id, unchanged
 from tests.repository import Repository
 

@@ -234,7 +234,7 @@ def check_some() -> None:
 def test_a_reader_that_forgets_where_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: problems lose their source on the way to people."""
     check_some()
-    monkeypatch.setattr("fleetctl.report.parts.source", lambda _: None)
+    monkeypatch.setattr("fleetctl.report.problems.source", lambda _: None)
     with pytest.raises(AssertionError):
         check_some()
 

@@ -20,7 +20,7 @@ from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.live import read
 from fleetctl.plan import Plan, make
-from fleetctl.report import saved_plan
+from fleetctl.report.plan_file import saved_plan
 from tests.e2e.edge import apply_over, straight
 from tests.e2e.homes import Home, entry, pool_id
 from tests.e2e.partly import do

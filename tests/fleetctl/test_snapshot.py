@@ -12,14 +12,16 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from better_compute.domain.problems import ComputeError
-from fleetctl import flow, history, snapshot
+from fleetctl import history, snapshot
 from fleetctl.desired import Desired
 from fleetctl.errors import Stop
+from fleetctl.flow.drift import drift
+from fleetctl.flow.plan import plan
 from fleetctl.live import Live
 from fleetctl.live import read as read_live
 from fleetctl.override import Override
-from fleetctl.report import DriftReport, PlanReport
-from fleetctl.session import Request
+from fleetctl.report.forms import DriftReport, PlanReport
+from fleetctl.request import Request
 from fleetctl.snapshot import Saved
 from tests.e2e.homes import Home, entry, pool_id, served
 
@@ -134,7 +136,7 @@ class TestPlan:
     def test_from_a_snapshot_is_the_live_plan(self, home: Home) -> None:
         path, live = taken(home), home.plan().report
         home.database.unlink()
-        made = cast(PlanReport, flow.plan(asked(home, path)).report)
+        made = cast(PlanReport, plan(asked(home, path)).report)
         assert made["operations"] == live["operations"] != []
         assert [made[name] for name in ("digest", "inputs", "sequence", "reader", "losses", "capacity")] == [
             live[name] for name in ("digest", "inputs", "sequence", "reader", "losses", "capacity")
@@ -144,7 +146,7 @@ class TestPlan:
         assert not home.database.exists()
 
     def test_what_it_does_not_hold_is_unchecked(self, home: Home) -> None:
-        found = cast(PlanReport, flow.plan(asked(home, taken(home))).report)["findings"]
+        found = cast(PlanReport, plan(asked(home, taken(home))).report)["findings"]
         assert {(f["rule"], f["severity"]) for f in found} >= {
             ("offer.tenant", "unchecked"),
             ("server.rights", "unchecked"),
@@ -156,21 +158,21 @@ class TestPlan:
             ran = home.run("snapshot", "--server", proxy.url, "--out", path)
             assert ran.code == 0, ran.said
             live = home.plan().report
-        made = cast(PlanReport, flow.plan(asked(home, path, server=proxy.url)).report)
+        made = cast(PlanReport, plan(asked(home, path, server=proxy.url)).report)
         assert (made["digest"], made["server"]) == (live["digest"], live["server"])
         with pytest.raises(Stop) as caught:
-            flow.plan(asked(home, path))
+            plan(asked(home, path))
         assert caught.value.exit_code == 4
 
     def test_a_pin_of_the_environment_holds_too(self, home: Home) -> None:
         with pytest.raises(Stop) as caught:
-            flow.plan(asked(home, taken(home), environ={"FLEETCTL_TENANT": "acme"}))
+            plan(asked(home, taken(home), environ={"FLEETCTL_TENANT": "acme"}))
         assert caught.value.exit_code == 4
 
     def test_drift_tells_since_when_and_by_whom(self, home: Home) -> None:
         path, live = taken(home), home.run("drift", "--format", "json").report
         home.database.unlink()
-        found = cast(DriftReport, flow.drift(asked(home, path)).report)
+        found = cast(DriftReport, drift(asked(home, path)).report)
         assert found["drift"] == live["drift"]
         told = [(d["kind"], d["key"], d["toTenantId"], d["actorId"]) for d in found["drift"]]
         assert ("changed", "fra1-a", "acme", "sa_hand") in told

@@ -40,13 +40,13 @@ _FILE = click.Path(path_type=Path)
     help="Write the report, as JSON; one that is there is removed before anything is done.",
 )
 def command(common: Common, yes: bool, plan_file: Path | None, expect: str | None, **how: Any) -> int:
-    from fleetctl import flow
+    from fleetctl.flow.apply import How, apply
 
     files = {"--plan": plan_file, "--journal": how["journal"], "--report": how["report_file"]}
     options.check_apart(files | {"--token-file": common.request.token_file})
     dialogue = Dialogue(common, approved=yes or plan_file is not None or expect is not None)
     tell = dialogue.progress.tell
-    orders = flow.How(plan_file=plan_file, expect=expect, approve=dialogue.approve, progress=tell, **how)
+    orders = How(plan_file=plan_file, expect=expect, approve=dialogue.approve, progress=tell, **how)
     with dialogue.progress:
-        finished = flow.apply(common.request, orders)
+        finished = apply(common.request, orders)
     return streams.finish(finished, common.format, verbose=common.verbose)

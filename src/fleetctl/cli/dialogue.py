@@ -12,7 +12,7 @@ from fleetctl.cli.options import Common
 from fleetctl.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from fleetctl.report import PlanReport
+    from fleetctl.report.forms import PlanReport
 
 
 class Dialogue:

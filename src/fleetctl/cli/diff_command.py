@@ -24,7 +24,7 @@ from fleetctl.cli.options import Common
 @click.option("--detailed-exitcode", "detailed", is_flag=True, help="Exit 2 when anything differs.")
 @options.common(options.review)
 def command(common: Common, before: str, after: str, detailed: bool) -> int:
-    from fleetctl import flow
+    from fleetctl.flow.diff import diff
 
-    finished = flow.diff(before, after, caller=common.request.caller, detailed=detailed)
+    finished = diff(before, after, caller=common.request.caller, detailed=detailed)
     return streams.finish(finished, common.format, verbose=common.verbose)

@@ -19,7 +19,7 @@ from fleetctl.cli.options import Common
 @options.common(options.fleet, scope.base, scope.selection, scope.snapshot, options.metrics, options.target)
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Keep the report too, as JSON.")
 def command(common: Common, out: Path | None) -> int:
-    from fleetctl import flow
+    from fleetctl.flow.drift import drift
 
     options.check_apart({"--out": out, "--token-file": common.request.token_file})
-    return streams.finish(flow.drift(common.request, out=out), common.format, verbose=common.verbose)
+    return streams.finish(drift(common.request, out=out), common.format, verbose=common.verbose)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from fleetctl.cli import options
+from fleetctl.cli import options, streams
 from fleetctl.cli.options import Common
 
 
@@ -28,7 +27,6 @@ from fleetctl.cli.options import Common
     help="Write fleet.yaml and a file for each site there, for their owner alone; replaces no file.",
 )
 def command(common: Common, out: Path | None) -> int:
-    from fleetctl import flow
+    from fleetctl.flow.export import export
 
-    sys.stdout.write(flow.export(common.request, out, as_json=common.format.name == "json"))
-    return 0
+    return streams.deliver(export(common.request, out, as_json=common.format.name == "json"))

@@ -37,7 +37,7 @@ def document(error: Exception, form: streams.Format) -> None:
     """Print on stdout why there is no other result; `tell` says it to people as well."""
     if isinstance(error, BrokenPipeError) or _is_interrupt(error):
         return
-    from fleetctl.report import of_problems  # not at the top: `--help` reports nothing
+    from fleetctl.report.problems import of_problems  # not at the top: `--help` reports nothing
 
     problems = _problems(error) or (_as_problem(error),)
     try:
@@ -94,7 +94,7 @@ def _problems(error: BaseException) -> tuple[Problem, ...]:
 
 
 def _rendered(problems: tuple[Problem, ...], verbose: bool) -> str:
-    from fleetctl.report import of_problems  # as above
+    from fleetctl.report.problems import of_problems  # as above
 
     return streams.in_words(of_problems(problems), sys.stderr, verbose=verbose)
 

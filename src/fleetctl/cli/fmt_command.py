@@ -18,6 +18,6 @@ from fleetctl.cli.options import Common
 @options.common(options.fleet, options.review)
 @click.option("--check", is_flag=True, help="Write nothing: exit 1 when a file would change.")
 def command(common: Common, check: bool) -> int:
-    from fleetctl import flow
+    from fleetctl.flow.fmt import fmt
 
-    return streams.finish(flow.fmt(common.request.path, check=check), common.format, verbose=common.verbose)
+    return streams.finish(fmt(common.request.path, check=check), common.format, verbose=common.verbose)

@@ -30,7 +30,7 @@ from fleetctl.cli.options import Common
 )
 @options.common(options.output)
 def command(common: Common, key: str, tenant: str | None, caller: str | None) -> int:
-    from fleetctl import flow
+    from fleetctl.flow.id import derived_id
 
-    finished = flow.derived_id(common.request, key, tenant, caller)
+    finished = derived_id(common.request, key, tenant, caller)
     return streams.finish(finished, common.format, verbose=common.verbose)

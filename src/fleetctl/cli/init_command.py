@@ -46,8 +46,8 @@ _FIELDS = {"--fleet": "fleet", "--tenant": "tenantId", "--caller": "caller", "--
 @click.option("--no-ci", is_flag=True, help="No files for GitHub.")
 @options.common(options.output)
 def command(common: Common, directory: Path, **given: Any) -> int:
-    from fleetctl import flow
     from fleetctl.cli import schemas
+    from fleetctl.flow.init import init
     from fleetctl.starter import Choices
 
     names = {"--fleet": "name", "--tenant": "tenant", "--caller": "caller", "--server": "url"}
@@ -61,7 +61,7 @@ def command(common: Common, directory: Path, **given: Any) -> int:
     )
     wanted = [name for name in _SCHEMAS if name != "world.v1" or choices.server is None]
     texts = {f"schemas/{name}.json": schemas.text(name) for name in wanted}
-    return streams.finish(flow.init(directory, choices, texts), common.format, verbose=common.verbose)
+    return streams.finish(init(directory, choices, texts), common.format, verbose=common.verbose)
 
 
 def _check(given: Mapping[str, str | None]) -> None:

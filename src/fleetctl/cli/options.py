@@ -20,7 +20,7 @@ from fleetctl.cli import failure, streams
 from fleetctl.cli.streams import Format
 
 if TYPE_CHECKING:
-    from fleetctl.session import Request
+    from fleetctl.request import Request
 
 Command = Callable[..., int]
 
@@ -97,7 +97,7 @@ def _request(given: dict[str, Any]) -> Request:
     """What the shared flags ask for, which are taken out of `given`; those that a command does not take have their
     defaults."""
     from fleetctl.override import Override
-    from fleetctl.session import Request  # not at the top, nor below: `--help` asks for nothing
+    from fleetctl.request import Request  # not at the top, nor below: `--help` asks for nothing
 
     return Request(
         path=given.pop("path", Path(".")),

@@ -40,10 +40,10 @@ from fleetctl.cli.options import Common
 )
 @click.option("--detailed-exitcode", "detailed", is_flag=True, help="Exit 2 when there are changes.")
 def command(common: Common, out: Path | None, lifetime: int | None, detailed: bool) -> int:
-    from fleetctl import flow
+    from fleetctl.flow.plan import plan
 
     if lifetime is not None and out is None and common.format.name != "json":
         raise click.UsageError("--expires is about the plan file: give --out FILE too")
     options.check_apart({"--out": out, "--token-file": common.request.token_file})
-    finished = flow.plan(common.request, out=out, lifetime=lifetime, detailed=detailed)
+    finished = plan(common.request, out=out, lifetime=lifetime, detailed=detailed)
     return streams.finish(finished, common.format, verbose=common.verbose)

@@ -34,7 +34,7 @@ class Progress:
 
     def tell(self, outcome: Outcome) -> None:
         from fleetctl.render import text  # not at the top: most applies are not there yet
-        from fleetctl.report import of_outcome
+        from fleetctl.report.of_apply import of_outcome
 
         self._ended += 1
         passes = self._passes_by and outcome.status == "done"

@@ -19,7 +19,7 @@ from fleetctl.cli.options import Common
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @options.common(options.metrics)
 def command(common: Common, file: Path) -> int:
-    from fleetctl import flow
+    from fleetctl.flow.show import show
 
-    finished = flow.show(file, lambda: sys.stdin.buffer.read())
+    finished = show(file, lambda: sys.stdin.buffer.read())
     return streams.finish(finished, common.format, verbose=common.verbose)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from fleetctl.cli import options
+from fleetctl.cli import options, streams
 from fleetctl.cli.options import Common
 
 
@@ -22,10 +21,7 @@ from fleetctl.cli.options import Common
     "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write it there, for its owner alone (mode 0600)."
 )
 def command(common: Common, out: Path | None) -> int:
-    from fleetctl import flow
+    from fleetctl.flow.snapshot import snapshot
 
     options.check_apart({"--out": out, "--token-file": common.request.token_file})
-    data = flow.snapshot(common.request, out)
-    if out is None:
-        sys.stdout.write(data.decode())
-    return 0
+    return streams.deliver(snapshot(common.request, out))

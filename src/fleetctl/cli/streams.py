@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
 
 from better_compute.domain.escape import escape
-from fleetctl.errors import EXIT_ERROR
+from fleetctl.errors import EXIT_ERROR, EXIT_OK
 
 if TYPE_CHECKING:
-    from fleetctl.flow import Finished
-    from fleetctl.report import Report
+    from fleetctl.flow.finished import FileText, Finished
+    from fleetctl.report.forms import Report
 
 
 def prepare() -> None:
@@ -163,6 +163,14 @@ def finish(finished: Finished, form: Format, *, verbose: bool = False) -> int:
         code = give_up(error)
         return finished.exit_code if finished.report["kind"] == "apply" else code
     return finished.exit_code
+
+
+def deliver(file: FileText) -> int:
+    """Print a result that is a file, and give the exit code. Raises OSError."""
+    note(file.remark)
+    sys.stdout.write(file.text)
+    sys.stdout.flush()
+    return EXIT_OK
 
 
 def show(report: Report, form: Format, *, verbose: bool = False) -> None:

@@ -16,6 +16,6 @@ from fleetctl.cli.options import Common
 )
 @options.common(options.fleet, options.review)
 def command(common: Common) -> int:
-    from fleetctl import flow
+    from fleetctl.flow.fleet_tests import test
 
-    return streams.finish(flow.test(common.request), common.format, verbose=common.verbose)
+    return streams.finish(test(common.request), common.format, verbose=common.verbose)

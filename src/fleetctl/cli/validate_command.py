@@ -15,6 +15,6 @@ from fleetctl.cli.options import Common
 )
 @options.common(options.fleet, options.review)
 def command(common: Common) -> int:
-    from fleetctl import flow
+    from fleetctl.flow.validate import validate
 
-    return streams.finish(flow.validate(common.request), common.format, verbose=common.verbose)
+    return streams.finish(validate(common.request), common.format, verbose=common.verbose)

@@ -16,6 +16,6 @@ from fleetctl.cli.options import Common
 )
 @options.common(options.fleet, options.output, options.target)
 def command(common: Common) -> int:
-    from fleetctl import flow
+    from fleetctl.flow.whoami import whoami
 
-    return streams.finish(flow.whoami(common.request), common.format, verbose=common.verbose)
+    return streams.finish(whoami(common.request), common.format, verbose=common.verbose)

@@ -12,7 +12,7 @@ from typing import Any
 
 from better_compute.domain.policy.urls import mask_text
 from fleetctl import apply as applying
-from fleetctl import approval, git, machine, outputs, report
+from fleetctl import approval, git, machine, outputs
 from fleetctl.errors import (
     EXIT_BLOCKED,
     EXIT_ERROR,
@@ -27,7 +27,12 @@ from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
 from fleetctl.journal import Journal, Outcome, Stream, opened_journal
 from fleetctl.plan import Plan
-from fleetctl.session import Request, Session, opened, read
+from fleetctl.report.forms import ApplyReport, ApprovedBy, PlanReport
+from fleetctl.report.of_apply import of_apply
+from fleetctl.report.plan_file import saved_plan
+from fleetctl.report.saved import file_bytes
+from fleetctl.request import Request
+from fleetctl.session import Session, opened, read
 from fleetctl.signals import interruptible
 
 _PLANNED = {
@@ -47,14 +52,14 @@ class How:
 
     plan_file: Path | None
     expect: str | None
-    approve: Callable[[report.PlanReport], bool]
+    approve: Callable[[PlanReport], bool]
     progress: Callable[[Outcome], None]
     parallelism: int
     journal: Path | None
     report_file: Path | None
 
     @property
-    def approved_by(self) -> report.ApprovedBy:
+    def approved_by(self) -> ApprovedBy:
         return "digest" if self.expect else "plan" if self.plan_file else "hand"
 
 
@@ -68,7 +73,7 @@ def apply(request: Request, how: How) -> Finished:
         machine.remove(how.report_file)
     saved = None
     if how.plan_file is not None:
-        saved = report.saved_plan(how.plan_file)
+        saved = saved_plan(how.plan_file)
         request = _as_planned(request, saved)
     # 2. Choose the target; 3. read the live state.
     with opened(request, wished) as session:
@@ -87,7 +92,7 @@ def apply(request: Request, how: How) -> Finished:
             # 7. Run it.
             outcomes = _run(made, session, how, stream, stop)
             # 8. Say what was done and what was not: also to whoever interrupts.
-            finished = report.of_apply(made, outcomes, session.header(), how.approved_by, caught.name)
+            finished = of_apply(made, outcomes, session.header(), how.approved_by, caught.name)
             remark = "" if how.report_file is None else _keep(how.report_file, finished)
     return Finished(finished, _exit_code(outcomes, caught.name), remark)
 
@@ -126,10 +131,10 @@ def _check_caller(session: Session) -> None:
         raise Stop(EXIT_STALE, message)
 
 
-def _keep(path: Path, document: report.ApplyReport) -> str:
+def _keep(path: Path, document: ApplyReport) -> str:
     """Keep a report. What was done is done and is said, also where there is no room for the file: that is a remark."""
     try:
-        machine.save(path, report.file_bytes(document))
+        machine.save(path, file_bytes(document))
     except OSError as error:
         return f"The report could not be written to {path}: {error.strerror or error}"
     return ""

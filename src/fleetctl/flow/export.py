@@ -9,19 +9,19 @@ from pathlib import Path
 
 from better_compute.domain.values import Json
 from fleetctl import export as exporting
+from fleetctl import snapshot
 from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_USAGE, Stop
 from fleetctl.files.text import MAX_BYTES
+from fleetctl.flow.finished import FileText
 from fleetctl.flow.rooted import rooted
-from fleetctl.session import Request, opened
+from fleetctl.request import Request
+from fleetctl.session import opened
 from fleetctl.words import count
 
 
-def export(request: Request, out: Path | None, *, as_json: bool = False) -> str:
-    """The text of a fleet whose plan is empty, as YAML or as one JSON document; with `out` none: then the files stand
-    there."""
-    from fleetctl import snapshot  # not at the top: other commands spell nothing as a server does
-
+def export(request: Request, out: Path | None, *, as_json: bool = False) -> FileText:
+    """A fleet whose plan is empty, as YAML or as one JSON document; the files stand in `out` where that is given."""
     # 1. Read the root fields; see that what is written is none of the fleet's.
     wished = rooted(request)
     if out is not None:
@@ -32,12 +32,11 @@ def export(request: Request, out: Path | None, *, as_json: bool = False) -> str:
         found = exporting.entries(session.live, wished)
     # 4. Write it, and say what it holds.
     if out is None:
-        request.tell(f"The export {snapshot.IN_CLEAR}")
-        return _text(request, root, found, as_json=as_json)
+        return FileText(_text(request, root, found, as_json=as_json), f"The export {snapshot.IN_CLEAR}")
     files = exporting.by_file(root, found)
     exporting.save(out, files)
-    request.tell(f"{count(len(found), 'pool')} in {count(len(files), 'file')} in {out}; the export {snapshot.IN_CLEAR}")
-    return ""
+    pools, where = count(len(found), "pool"), f"{count(len(files), 'file')} in {out}"
+    return FileText("", f"{pools} in {where}; the export {snapshot.IN_CLEAR}")
 
 
 def _text(

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fleetctl import report
+from fleetctl.report.forms import Report
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a command ended: its report, its exit code, and what people should know besides."""
+    """A command that ended with a report: that, its exit code, and what people should know besides."""
 
-    report: report.Report
+    report: Report
     exit_code: int
     remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """A command that ended well, and whose result is a file: its text, which is empty where files were written instead,
+    and what people should know besides."""
+
+    text: str
+    remark: str

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from better_compute.domain.problems import ComputeError
-from fleetctl import report, target
+from fleetctl import snapshot, target
 from fleetctl.desired import Desired
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_BLOCKED, EXIT_ERROR, EXIT_OK, Stop
@@ -19,7 +19,10 @@ from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
 from fleetctl.history import History
 from fleetctl.live import Live
-from fleetctl.session import Request, offline
+from fleetctl.report.of_tests import of_tests
+from fleetctl.report.problems import problem
+from fleetctl.request import Request
+from fleetctl.session import offline
 
 _CALLER = "caller"
 """Stands in where neither files nor environment name one: ids of a test are nobody's."""
@@ -29,7 +32,7 @@ def test(request: Request) -> Finished:
     """Run every fleet test at the request's path. Raises FilesError where one cannot be read, or there is none."""
     results = [(case, list(_run(case, request))) for case in cases(request.path)]
     failed = any(found for _, found in results)
-    return Finished(report.of_tests(results), EXIT_ERROR if failed else EXIT_OK)
+    return Finished(of_tests(results), EXIT_ERROR if failed else EXIT_OK)
 
 
 def _run(case: Case, request: Request) -> Iterator[Mismatch]:
@@ -37,15 +40,15 @@ def _run(case: Case, request: Request) -> Iterator[Mismatch]:
         # 1. Read the files.
         wished = load(case.fleet, caller=request.caller or _CALLER)
     except FilesError as error:
-        yield from mismatches(case, Made(EXIT_ERROR, (), [report.problem(p) for p in error.problems]))
+        yield from mismatches(case, Made(EXIT_ERROR, (), [problem(p) for p in error.problems]))
         return
     try:
         # 2. The live state that is given.
         live = _live(case, wished, request)
     except (FilesError, ComputeError) as error:
-        for problem in error.problems:
-            place = f"{problem.source}: " if problem.source else ""
-            yield Mismatch(f"the live state cannot be had: {place}{problem.message}", ("live",))
+        for each in error.problems:
+            place = f"{each.source}: " if each.source else ""
+            yield Mismatch(f"the live state cannot be had: {place}{each.message}", ("live",))
         return
     if live.tenant_id != wished.tenant_id:
         yield Mismatch(f"the live state is of {live.tenant_id}, and the fleet of {wished.tenant_id}", ("live",))
@@ -74,8 +77,6 @@ def _live(case: Case, wished: Desired, request: Request) -> Live:
     if case.live is None:
         return standing(None, wished, case.now or 0)
     if _is_snapshot(case.live):
-        from fleetctl import snapshot  # not at the top: most tests stand on files
-
         live = snapshot.read(case.live).live
         return live if case.now is None else replace(live, instance=replace(live.instance, now=case.now))
     files = load(case.live, caller=request.caller or _CALLER, empty_ok=True)

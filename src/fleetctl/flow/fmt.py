@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fleetctl import report
 from fleetctl.errors import EXIT_ERROR, EXIT_OK
 from fleetctl.flow.finished import Finished
 from fleetctl.formatting import format_fleet
+from fleetctl.report.of_format import of_format
 
 
 def fmt(path: Path, *, check: bool) -> Finished:
@@ -15,4 +15,4 @@ def fmt(path: Path, *, check: bool) -> Finished:
     formatted is one too. Raises FilesError."""
     files = format_fleet(path, check=check)
     wrong = any(file.status in ("unformatted", "left") for file in files)
-    return Finished(report.of_format(files, check=check), EXIT_ERROR if wrong else EXIT_OK)
+    return Finished(of_format(files, check=check), EXIT_ERROR if wrong else EXIT_OK)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from better_compute.domain.problems import Problem, Source
-from fleetctl import checks, guards, hazards, preflight, report
+from better_compute.domain.problems import Problem
+from fleetctl import checks, guards, hazards, preflight
 from fleetctl import plan as planning
 from fleetctl.desired.check import check
 from fleetctl.ledger import ledger
 from fleetctl.plan import Plan
+from fleetctl.report.problems import in_files
+from fleetctl.report.tenants import capacity
 from fleetctl.session import Session
 
 
 def judged(session: Session) -> Plan:
+    """The plan that the session's files and live state make, with all that is found wrong with it: by the rules of the
+    control plane, by hazards, by guards, and by the fleet's own checks. Raises ComputeError and Stop."""
     override, now = session.request.override, session.live.instance.now
     made = planning.make(
         session.desired,
@@ -42,11 +46,5 @@ def _checked(made: Plan, session: Session) -> list[Problem]:
     """What the fleet's own rules say; the capacity is added up for them alone."""
     if not checks.checks_of(made):
         return []
-    stock = report.capacity(ledger(made, session.live, session.desired.prices))["stock"]
+    stock = capacity(ledger(made, session.live, session.desired.prices))["stock"]
     return checks.check(made, session.live, stock)
-
-
-def in_files(problem: Problem) -> tuple[bool, str, int, int, str]:
-    """The order of files, lines and columns; what stands in no file comes last, by name."""
-    place = problem.source or Source("", 0, 0)
-    return problem.source is None, place.file, place.line, place.column, problem.path

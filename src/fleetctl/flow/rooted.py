@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from better_compute.domain.ids import KEY_SAYS, is_key
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
-from fleetctl import target
 from fleetctl.desired import Desired
 from fleetctl.desired.load import load
 from fleetctl.desired.shape import UNNAMED
 from fleetctl.files import FilesError
-from fleetctl.session import Request
+from fleetctl.request import CALLER, TENANT, Request
 
 
 def rooted(request: Request) -> Desired:
@@ -20,9 +19,9 @@ def rooted(request: Request) -> Desired:
     except FilesError as error:
         if any(problem.rule != "files.empty" for problem in error.problems) or not request.path.is_dir():
             raise
-    tenant_id = request.environ.get(target.TENANT) or ""
+    tenant_id = request.environ.get(TENANT) or ""
     if not is_key(tenant_id):
-        message = f"no fleet is here, and {target.TENANT} names no tenant"
-        hint = f"name a fleet's directory, or set {target.TENANT} and {target.CALLER}; {KEY_SAYS}"
+        message = f"no fleet is here, and {TENANT} names no tenant"
+        hint = f"name a fleet's directory, or set {TENANT} and {CALLER}; {KEY_SAYS}"
         raise ComputeError(Problem(INVALID_INPUT, "fleet.tenantId", message, hint=hint))
     return Desired(fleet=UNNAMED, tenant_id=tenant_id, caller=request.caller, key_prefix=None, server=None, entries={})

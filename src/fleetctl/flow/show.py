@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fleetctl import report
 from fleetctl.errors import EXIT_ERROR, EXIT_OK, Stop
 from fleetctl.flow.finished import Finished
+from fleetctl.report.saved import read_report
 
 _STDIN = Path("-")
 
@@ -21,4 +21,4 @@ def show(file: Path, stdin: Callable[[], bytes]) -> Finished:
     except OSError as error:
         raise Stop(EXIT_ERROR, f"{file} cannot be read: {error.strerror}") from error
     # 2. See that it is whole; 3. say it.
-    return Finished(report.read_report(data), EXIT_OK)
+    return Finished(read_report(data), EXIT_OK)

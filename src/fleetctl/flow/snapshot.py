@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from fleetctl import machine, outputs
+from fleetctl import snapshot as saving
+from fleetctl.flow.finished import FileText
 from fleetctl.flow.rooted import rooted
-from fleetctl.session import Request, opened
+from fleetctl.request import Request
+from fleetctl.session import opened
 
 
-def snapshot(request: Request, out: Path | None) -> bytes:
-    """The bytes of a snapshot of all that plan and drift read, written to `out` where that is given. The files need no
-    pool yet."""
-    from fleetctl import snapshot as saving  # not at the top: other commands spell nothing as a server does
-
+def snapshot(request: Request, out: Path | None) -> FileText:
+    """A snapshot of all that plan and drift read, in `out` where that is given. The files need no pool yet."""
     # 1. Read the files; see that the snapshot can be kept.
     wished = rooted(request)
     outputs.check(wished, request.directory, saved=out)
@@ -23,5 +23,5 @@ def snapshot(request: Request, out: Path | None) -> bytes:
     # 4. Keep it, and say what it holds.
     if out is not None:
         machine.save(out, data)
-    request.tell(f"The snapshot {f'is in {out}, and ' if out else ''}{saving.IN_CLEAR}")
-    return data
+        return FileText("", f"The snapshot is in {out}, and {saving.IN_CLEAR}")
+    return FileText(data.decode(), f"The snapshot {saving.IN_CLEAR}")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from better_compute.domain.policy import canonical
 from better_compute.domain.policy.secrets import conceal
 from better_compute.domain.values import Json
 from fleetctl.desired.inputs import without_zeros
 from fleetctl.plan.operation import ACTIONS, Operation
+from fleetctl.spelling import FORMAT_VERSION, canonical_json, sha256
 
-FORMAT_VERSION: Final = 1
 _RANKS = {action: rank for rank, action in enumerate(ACTIONS.values())}
 
 
@@ -40,11 +39,6 @@ class Scope:
         }
 
 
-def canonical_json(value: Json) -> bytes:
-    """The one spelling of a JSON value: sorted keys, no spaces, UTF-8."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-
-
 def content(operation: Operation, key: bytes) -> dict[str, Json]:
     """What an operation does and under which precondition, with nothing sensitive in clear: secrets enter as HMAC under
     the tenant's key. What is equal enters alike, however it is spelled. Not when, from which line or after which
@@ -67,22 +61,17 @@ def plan_digest(scope: Scope, contents: Sequence[Mapping[str, Json]]) -> str:
     """SHA-256 over the scope and the operations' contents: the same files against the same live state give the same
     digest on any machine. They enter in canonical order (by pool, action and tenant), not in the plan's: that one
     follows from the operations, and from live facts that none of them depends on."""
-    return _sha256({**scope.json(), "operations": sorted(contents, key=_place)})
+    return sha256({**scope.json(), "operations": sorted(contents, key=_place)})
 
 
 def operation_digest(scope: Scope, content: Mapping[str, Json]) -> str:
     """The digest of one operation by itself, wherever it stands in a plan."""
-    return _sha256({**scope.json(), "operation": content})
+    return sha256({**scope.json(), "operation": content})
 
 
 def inputs_digest(canonical_inputs: Json, key: bytes) -> str:
     """HMAC of the whole desired state under the tenant's key: files hold secrets, and this must not be guessed at."""
     return hmac.new(key, canonical_json(canonical_inputs), hashlib.sha256).hexdigest()
-
-
-def checksum(document: Mapping[str, Json]) -> str:
-    """SHA-256 of a plan file without its own `checksum`."""
-    return _sha256({name: value for name, value in document.items() if name != "checksum"})
 
 
 def _place(content: Mapping[str, Json]) -> tuple[str, int, str]:
@@ -96,7 +85,3 @@ def _canonical(after: Json) -> Json:
         return after
     forms = {"policy": canonical, "quota": without_zeros, "ownerQuota": without_zeros}
     return {name: forms[name](value) if name in forms else value for name, value in after.items()}
-
-
-def _sha256(value: Json) -> str:
-    return hashlib.sha256(canonical_json(value)).hexdigest()

@@ -10,7 +10,7 @@ from fleetctl.outline import outline, plain, results
 
 if TYPE_CHECKING:
     from fleetctl.outline import Outline, Result
-    from fleetctl.report import Report
+    from fleetctl.report.forms import Report
 
 _COMMANDS: Final = {"failed": "error", "warned": "warning", "skipped": "notice"}
 """What passed needs no annotation."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleetctl.report import canonical_text
+from fleetctl.spelling import canonical_text
 
 if TYPE_CHECKING:
-    from fleetctl.report import Report
+    from fleetctl.report.forms import Report
 
 
 def render(report: Report) -> str:

@@ -13,7 +13,7 @@ from fleetctl.outline import outline, plain, results
 
 if TYPE_CHECKING:
     from fleetctl.outline import Outline, Result
-    from fleetctl.report import Report
+    from fleetctl.report.forms import Report
 
 
 def render(report: Report, *, under: str = "") -> str:

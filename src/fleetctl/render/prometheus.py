@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from better_compute.domain.escape import escape
 
 if TYPE_CHECKING:
-    from fleetctl.report import DriftReport, Report
+    from fleetctl.report.forms import DriftReport, Report
 
 _LONGEST = 128
 

@@ -11,7 +11,7 @@ from fleetctl.outline import results
 
 if TYPE_CHECKING:
     from fleetctl.outline import Result
-    from fleetctl.report import Report
+    from fleetctl.report.forms import Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {"failed": "error", "warned": "warning", "skipped": "note"}

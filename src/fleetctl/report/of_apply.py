@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from better_compute.domain.policy.secrets import mask_text
 from fleetctl.journal import Outcome, Status
 from fleetctl.plan import Plan
-from fleetctl.report import forms, parts
+from fleetctl.report import forms, parts, problems
 from fleetctl.report.parts import Header
 
 
@@ -56,8 +56,8 @@ def of_outcome(outcome: Outcome) -> forms.Outcome:
         "digest": operation.digest,
         "status": outcome.status,
         "note": outcome.note,
-        "problem": parts.problem(outcome.problem) if outcome.problem else None,
+        "problem": problems.problem(outcome.problem) if outcome.problem else None,
         "waitsFor": list(outcome.waits_for),
         "attempts": outcome.attempts,
-        "source": parts.source(operation.source),
+        "source": problems.source(operation.source),
     }

@@ -6,7 +6,7 @@ from collections import Counter
 
 from better_compute.domain.policy.secrets import mask, mask_text
 from fleetctl.drift import Drift, Drifted
-from fleetctl.report import forms, parts
+from fleetctl.report import forms, parts, problems
 from fleetctl.report.parts import Header
 
 
@@ -40,7 +40,7 @@ def _drifted(one: Drifted) -> forms.Drifted:
         "toTenantId": one.to_tenant_id,
         "what": mask_text(one.what),
         "changes": [parts.change(change) for change in one.changes],
-        "source": parts.source(one.source) if one.source else None,
+        "source": problems.source(one.source) if one.source else None,
         "since": one.since,
         "actorId": one.actor_id,
         "eventType": one.event_type,

@@ -1,40 +1,24 @@
-"""The report of an explanation."""
+"""The report of a pool from all sides."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from better_compute.domain.nodes import schedulable_atoms
 from better_compute.domain.policy.secrets import mask, mask_text
-from better_compute.domain.problems import Source
 from better_compute.domain.state import Pool, PoolState, Rollup, Work
 from better_compute.domain.values import Json
-from fleetctl.catalogue import Entry
 from fleetctl.desired import PoolEntry
 from fleetctl.desired.inputs import spec_json
 from fleetctl.explain import Explained
-from fleetctl.plan.digest import FORMAT_VERSION
-from fleetctl.report import forms, parts
+from fleetctl.report import forms, problems
+from fleetctl.spelling import FORMAT_VERSION
 
 if TYPE_CHECKING:
     from better_compute.client import EventView
 
 _APART = ("policy", "ownerQuota", "idempotencyKey")
-
-
-def of_topic(
-    what: str, kind: Literal["code", "rule", "check"], name: str, entry: Entry, source: Source | None = None
-) -> forms.ExplanationReport:
-    topic: forms.Topic = {
-        "kind": kind,
-        "name": name,
-        "says": mask_text(entry.says),
-        "why": mask_text(entry.why),
-        "act": mask_text(entry.act),
-        "source": None if source is None else parts.source(source),
-    }
-    return {"formatVersion": FORMAT_VERSION, "kind": "explanation", "what": what, "topic": topic, "pool": None}
 
 
 def of_explained(what: str, found: Explained) -> forms.ExplanationReport:
@@ -53,7 +37,7 @@ def _entry(entry: PoolEntry) -> forms.ExplainedEntry:
     wish = entry.pool
     quota = wish.owner_quota if wish else None
     return {
-        "source": parts.source(entry.place.source()),
+        "source": problems.source(entry.place.source()),
         "says": list(_says(entry)),
         "pool": None
         if wish is None
@@ -67,7 +51,7 @@ def _entry(entry: PoolEntry) -> forms.ExplainedEntry:
                 "quota": dict(terms.quota),
                 "priority": terms.priority,
                 "includeDescendants": terms.include_descendants,
-                "source": parts.source(entry.offer_places.get(tenant_id, entry.place).source()),
+                "source": problems.source(entry.offer_places.get(tenant_id, entry.place).source()),
             }
             for tenant_id, terms in sorted(entry.offers.items())
         ],
@@ -89,7 +73,7 @@ def _part(entry: PoolEntry, name: str, value: Json) -> forms.PolicyPart:
     return {
         "name": mask_text(name),
         "value": mask({name: value})[name],
-        "source": parts.source(entry.place.source("policy", name)),
+        "source": problems.source(entry.place.source("policy", name)),
     }
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 from better_compute.domain.policy.secrets import mask_text
 from fleetctl.fleet_diff import Differences, PoolDifference, Side
-from fleetctl.plan.digest import FORMAT_VERSION
-from fleetctl.report import forms, parts
+from fleetctl.report import forms, parts, problems
+from fleetctl.spelling import FORMAT_VERSION
 
 
 def of_fleet_diff(found: Differences, before: Side, after: Side) -> forms.FleetDiffReport:
@@ -62,5 +62,5 @@ def _pool(pool: PoolDifference) -> forms.ChangedPool:
             for offer in pool.offers
         ],
         "looser": pool.looser,
-        "source": parts.source(entry.place.source()),
+        "source": problems.source(entry.place.source()),
     }

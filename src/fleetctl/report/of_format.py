@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from fleetctl.formatting import FormattedFile
-from fleetctl.plan.digest import FORMAT_VERSION
 from fleetctl.report import forms
+from fleetctl.spelling import FORMAT_VERSION
 
 
 def of_format(files: Sequence[FormattedFile], *, check: bool) -> forms.FormatReport:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from better_compute.domain.policy.secrets import mask_text
-from fleetctl.plan.digest import FORMAT_VERSION
 from fleetctl.report import forms
+from fleetctl.spelling import FORMAT_VERSION
 from fleetctl.starter import Started
 
 

@@ -8,11 +8,11 @@ from better_compute.domain.policy.secrets import mask, mask_text
 from fleetctl.ledger import ledger
 from fleetctl.live import Live
 from fleetctl.plan import Inverse, Operation, Plan
-from fleetctl.plan.digest import checksum
 from fleetctl.plan.grants import PoolFacts, Pools, grants
 from fleetctl.plan.operation import ACTIONS
-from fleetctl.report import forms, parts, tenants
+from fleetctl.report import forms, parts, problems, tenants
 from fleetctl.report.parts import Header
+from fleetctl.spelling import checksum
 
 _NOT_KEPT = "its old value is sensitive and is not kept"
 
@@ -36,7 +36,7 @@ def of_plan(plan: Plan, header: Header, live: Live) -> forms.PlanReport:
         "allow": dict(header.allow),
         "reason": None if header.reason is None else mask_text(header.reason),
         "operations": [_operation(operation, pools.of(operation.pool_id)) for operation in plan.operations],
-        "findings": parts.worst_first(plan.findings),
+        "findings": problems.worst_first(plan.findings),
         "notes": [parts.note(note) for note in plan.comparison.notes],
         "drift": None if plan.comparison.base is None else [o.n for o in plan.operations if "drift" in o.causes],
         "snapshot": header.snapshot,
@@ -68,7 +68,7 @@ def _operation(operation: Operation, facts: PoolFacts) -> forms.Operation:
         "dependsOn": list(operation.depends_on),
         "precondition": dict(operation.precondition),
         "inverse": _inverse(operation.inverse),
-        "source": parts.source(operation.source),
+        "source": problems.source(operation.source),
         "digest": operation.digest,
     }
 
@@ -83,7 +83,7 @@ def _inverse(inverse: Inverse) -> forms.Inverse:
 
 def _summary(plan: Plan) -> forms.PlanSummary:
     actions = Counter(operation.action for operation in plan.operations)
-    found = parts.severities(plan.findings)
+    found = problems.severities(plan.findings)
     return {
         "operations": len(plan.operations),
         "actions": {action: actions[action] for action in ACTIONS.values()},

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from better_compute.domain.policy.secrets import mask_text
 from fleetctl.desired.locate import spell
 from fleetctl.fleet_tests import Case, Mismatch
-from fleetctl.plan.digest import FORMAT_VERSION
-from fleetctl.report import forms, parts
+from fleetctl.report import forms, problems
+from fleetctl.spelling import FORMAT_VERSION
 
 
 def of_tests(results: Iterable[tuple[Case, list[Mismatch]]]) -> forms.FleetTestsReport:
@@ -28,7 +28,7 @@ def _result(case: Case, found: list[Mismatch]) -> forms.FleetTestResult:
         "name": mask_text(case.name),
         "passed": not found,
         "mismatches": [_mismatch(case, mismatch) for mismatch in found],
-        "source": parts.source(case.place.source()),
+        "source": problems.source(case.place.source()),
     }
 
 
@@ -36,5 +36,5 @@ def _mismatch(case: Case, mismatch: Mismatch) -> forms.Mismatch:
     return {
         "message": mask_text(mismatch.message),
         "path": mask_text(spell(case.place.document.root, mismatch.path)),
-        "source": parts.source(case.place.source(*mismatch.path)),
+        "source": problems.source(case.place.source(*mismatch.path)),
     }

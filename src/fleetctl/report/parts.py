@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from better_compute.domain import problems
 from better_compute.domain.policy.secrets import SENSITIVE, is_sensitive_name, mask, mask_text
 from fleetctl.comparison import Comparison
 from fleetctl.desired import Desired
 from fleetctl.diff import ABSENT, Change
 from fleetctl.identity import Note
-from fleetctl.plan.digest import FORMAT_VERSION
 from fleetctl.report import forms
+from fleetctl.report.problems import source
+from fleetctl.spelling import FORMAT_VERSION
 
 _NAMES = re.compile(r"[^.\[\]\"]+")
 
@@ -77,36 +76,9 @@ def note(found: Note) -> forms.Note:
     return {"sentence": mask_text(found.sentence), "source": source(found.place.source())}
 
 
-def source(place: problems.Source) -> forms.Source:
-    return {"file": place.file, "line": place.line, "column": place.column}
-
-
-def problem(found: problems.Problem) -> forms.Problem:
-    """Texts that a server or a file had a part in may hold the user part of a URL."""
-    return {
-        "code": found.code,
-        "rule": found.rule,
-        "message": mask_text(found.message),
-        "path": mask_text(found.path),
-        "hint": mask_text(found.hint),
-        "severity": found.severity,
-        "source": source(found.source) if found.source else None,
-    }
-
-
-def worst_first(found: Iterable[problems.Problem]) -> list[forms.Problem]:
-    """Errors, warnings, then what was not checked; in each the order they were found in."""
-    order = {"error": 0, "warning": 1, "unchecked": 2}
-    return [problem(p) for p in sorted(found, key=lambda p: order[p.severity])]
-
-
 def offers(desired: Desired) -> int:
     """How many offers the files state."""
     return sum(len(entry.offers) for entry in desired.entries.values())
-
-
-def severities(found: Iterable[problems.Problem]) -> Counter[str]:
-    return Counter(p.severity for p in found)
 
 
 def change(found: Change) -> forms.Change:

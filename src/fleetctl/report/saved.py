@@ -1,4 +1,4 @@
-"""Reports back from the files that hold them."""
+"""Reports as bytes, and back from them: one spelling of each plan, so that a file that was altered shows."""
 
 from __future__ import annotations
 
@@ -7,11 +7,34 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, did_you_mean
-from fleetctl.plan.digest import FORMAT_VERSION
 from fleetctl.report import forms
-from fleetctl.report.plan_file import read_plan
+from fleetctl.spelling import FORMAT_VERSION, canonical_text, checksum
 
+_ALTERED = "the plan does not match its digest"
+_NEW_PLAN = "make a new plan: this file was altered, cut short, or not written by this build"
 _HINT = "keep the file as the run wrote it: `plan --out`, `apply --report`, or what `--format json` printed"
+
+
+def file_bytes(report: forms.Report) -> bytes:
+    """A report as a file holds it."""
+    return canonical_text(report).encode()
+
+
+def read_plan(data: bytes) -> forms.PlanReport:
+    """The plan of a file. Raises ComputeError when it is not, to the byte, a file that `file_bytes` made."""
+    try:
+        head = msgspec.json.decode(data, type=dict[str, Any])
+        if (version := head.get("formatVersion")) != FORMAT_VERSION:
+            raise _altered(
+                f"the plan file is of formatVersion {version!r}, and this build reads {FORMAT_VERSION} alone"
+            )
+        plan: forms.PlanReport = msgspec.convert(head, forms.PlanReport)
+        altered = file_bytes(plan) != data or checksum(plan) != plan["checksum"]
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise _altered(f"{_ALTERED}: {error}") from error
+    if altered:
+        raise _altered(_ALTERED)
+    return plan
 
 
 def read_report(data: bytes) -> forms.Report:
@@ -40,6 +63,10 @@ def _form(kind: object) -> Any:
         near = did_you_mean(kind, there) if isinstance(kind, str) else ""
         raise _refused(f"it is of kind {kind!r}, and there are {', '.join(sorted(there))}", near)
     return there[kind]
+
+
+def _altered(message: str) -> ComputeError:
+    return ComputeError(Problem(INVALID_INPUT, "plan.file", message, hint=_NEW_PLAN))
 
 
 def _refused(message: str, hint: str = "") -> ComputeError:

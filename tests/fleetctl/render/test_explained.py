@@ -11,7 +11,8 @@ from better_compute.wire.views import EventView
 from fleetctl.catalogue import Entry
 from fleetctl.explain import Explained
 from fleetctl.render import text
-from fleetctl.report.of_explain import of_explained, of_topic
+from fleetctl.report.of_explain import of_explained
+from fleetctl.report.of_topic import of_topic
 from tests.builders import NOW, a_pool, an_offer
 from tests.fleetctl.report.world import wished
 

@@ -9,7 +9,8 @@ import pytest
 from better_compute.domain.atoms import UNLIMITED
 from fleetctl.override import Override
 from fleetctl.render import json_, text
-from fleetctl.report import PlanReport, file_bytes
+from fleetctl.report.forms import PlanReport
+from fleetctl.report.saved import file_bytes
 from tests.fleetctl.render import reports
 from tests.fleetctl.report.world import World
 

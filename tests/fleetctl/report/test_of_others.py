@@ -12,8 +12,11 @@ from msgspec import UNSET
 from better_compute.client import SystemInfoView, WhoamiView
 from better_compute.domain.problems import Problem
 from fleetctl.desired import Embedded
-from fleetctl.report import WhoamiReport, of_problems, of_validate, of_whoami, schemas
-from fleetctl.report.of_others import READS, WRITES
+from fleetctl.report import schemas
+from fleetctl.report.forms import WhoamiReport
+from fleetctl.report.of_validate import of_validate
+from fleetctl.report.of_whoami import READS, WRITES, of_whoami
+from fleetctl.report.problems import of_problems
 from tests.builders import NOW
 from tests.fleetctl.report.world import wished
 

@@ -10,8 +10,7 @@ import pytest
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.policy.secrets import SENSITIVE
 from fleetctl.override import Override
-from fleetctl.report import PlanReport
-from fleetctl.report.forms import Operation
+from fleetctl.report.forms import Operation, PlanReport
 from tests.fleetctl.report.world import World
 
 OFFER = "  - {idempotencyKey: fra1-a, offers: [{toTenantId: acme, quota: {gpu: %s}}]}\n"

@@ -14,7 +14,11 @@ from fleetctl.diff import ABSENT, Change
 from fleetctl.drift import Drift, Drifted
 from fleetctl.journal import Outcome, Status
 from fleetctl.plan import Plan
-from fleetctl.report import of_apply, of_drift, of_id, of_problems, of_validate
+from fleetctl.report.of_apply import of_apply
+from fleetctl.report.of_drift import of_drift
+from fleetctl.report.of_id import of_id
+from fleetctl.report.of_validate import of_validate
+from fleetctl.report.problems import of_problems
 from tests.builders import NOW
 from tests.fleetctl.report.world import World, a_header, wished
 

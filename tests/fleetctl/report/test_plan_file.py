@@ -11,8 +11,10 @@ import pytest
 
 from better_compute.domain.problems import ComputeError
 from fleetctl.errors import EXIT_STALE, Stop
-from fleetctl.plan.digest import checksum
-from fleetctl.report import PlanReport, canonical_text, file_bytes, read_plan, saved_plan
+from fleetctl.report.forms import PlanReport
+from fleetctl.report.plan_file import saved_plan
+from fleetctl.report.saved import file_bytes, read_plan
+from fleetctl.spelling import canonical_text, checksum
 from tests.fleetctl.report.world import World
 
 ALTERED = "the plan does not match its digest"

@@ -9,8 +9,9 @@ import pytest
 
 from better_compute.domain.problems import ComputeError
 from fleetctl.outline import outline
-from fleetctl.plan.digest import checksum
-from fleetctl.report import file_bytes, forms, read_report
+from fleetctl.report import forms
+from fleetctl.report.saved import file_bytes, read_report
+from fleetctl.spelling import checksum
 from tests.fleetctl.render.reports import a_plan, every_kind
 
 OTHERS = sorted(set(every_kind()) - {"plan"})

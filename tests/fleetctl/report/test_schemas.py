@@ -17,7 +17,14 @@ from fleetctl.fleet_diff import Side, compare
 from fleetctl.formatting import FormattedFile
 from fleetctl.history import History
 from fleetctl.journal import Outcome
-from fleetctl.report import of_apply, of_drift, of_fleet_diff, of_format, of_id, of_init, of_validate, schemas
+from fleetctl.report import schemas
+from fleetctl.report.of_apply import of_apply
+from fleetctl.report.of_drift import of_drift
+from fleetctl.report.of_fleet_diff import of_fleet_diff
+from fleetctl.report.of_format import of_format
+from fleetctl.report.of_id import of_id
+from fleetctl.report.of_init import of_init
+from fleetctl.report.of_validate import of_validate
 from fleetctl.starter import Choices, Started
 from tests.fleetctl.report.world import World, a_header, wished
 

@@ -10,7 +10,8 @@ import pytest
 from fleetctl import guards, plan, preflight
 from fleetctl.collector import paused
 from fleetctl.render import json_, text
-from fleetctl.report import of_plan, read_plan
+from fleetctl.report.of_plan import of_plan
+from fleetctl.report.saved import read_plan
 from tests.builders import NOW
 from tests.fleetctl.report.world import NO_OVERRIDE, World, a_header, wished
 

@@ -16,7 +16,9 @@ from fleetctl.files import read_text
 from fleetctl.live import ORIGIN, Instance, Live
 from fleetctl.override import Override
 from fleetctl.plan import Plan
-from fleetctl.report import Header, PlanReport, of_plan
+from fleetctl.report.forms import PlanReport
+from fleetctl.report.of_plan import of_plan
+from fleetctl.report.parts import Header
 from tests.builders import NOW, a_pool, a_site, an_offer
 
 NO_OVERRIDE = Override({})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fleetctl.outline import outline, plain
 
 if TYPE_CHECKING:
-    from fleetctl.report import Report
+    from fleetctl.report.forms import Report
 
 
 def render(report: Report, *, verbose: bool = False) -> str:

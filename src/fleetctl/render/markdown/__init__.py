@@ -13,7 +13,7 @@ from fleetctl.render.markdown.inline import code, cut, marker, sentence
 
 if TYPE_CHECKING:
     from fleetctl.outline import Outline
-    from fleetctl.report import Report
+    from fleetctl.report.forms import Report
 
 MAX_BYTES: Final = 65_000
 LEAST_BYTES: Final = 4_000

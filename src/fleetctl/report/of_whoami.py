@@ -1,16 +1,13 @@
-"""The small reports: what files say wrong, a derived id, who one is, and why there is no other report."""
+"""The report of who one is, and which rights are missing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from better_compute.domain.ids import DERIVATION
 from better_compute.domain.policy.secrets import mask_text
-from better_compute.domain.problems import Problem
 from fleetctl.desired import Desired, Embedded
-from fleetctl.plan.digest import FORMAT_VERSION
 from fleetctl.report import forms, parts
+from fleetctl.spelling import FORMAT_VERSION
 
 if TYPE_CHECKING:
     from better_compute.client import SystemInfoView, WhoamiView
@@ -20,39 +17,6 @@ READS: Final = ("compute:pools:read", "compute:quotas:read", "compute:sites:read
 
 WRITES: Final = ("compute:pools:create", "compute:pools:manage", "compute:pools:share", "compute:quotas:manage")
 """Those that apply needs besides."""
-
-
-def of_validate(problems: Sequence[Problem], desired: Desired | None) -> forms.ValidationReport:
-    """What is wrong with files that wish `desired`; None where they say nothing that can be wished."""
-    found = parts.severities(problems)
-    return {
-        "formatVersion": FORMAT_VERSION,
-        "kind": "validation",
-        "valid": not found["error"],
-        "problems": parts.worst_first(problems),
-        "summary": {
-            "entries": None if desired is None else len(desired.entries),
-            "offers": None if desired is None else parts.offers(desired),
-            "errors": found["error"],
-            "warnings": found["warning"],
-            "unchecked": found["unchecked"],
-        },
-    }
-
-
-def of_id(pool_id: str, key: str, tenant_id: str, caller: str) -> forms.IdReport:
-    return {
-        "formatVersion": FORMAT_VERSION,
-        "kind": "id",
-        "id": pool_id,
-        "derivedFrom": {
-            "derivation": DERIVATION,
-            "kind": "pool",
-            "tenantId": tenant_id,
-            "caller": caller,
-            "key": key,
-        },
-    }
 
 
 def of_whoami(
@@ -78,7 +42,3 @@ def of_whoami(
         },
         "clockOffsetMs": info.time - now,
     }
-
-
-def of_problems(problems: Sequence[Problem]) -> forms.ErrorReport:
-    return {"formatVersion": FORMAT_VERSION, "kind": "error", "problems": [parts.problem(p) for p in problems]}

@@ -1,0 +1,30 @@
+"""Drift: what differs, since when, and by whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fleetctl import drift as drifting
+from fleetctl import machine, outputs
+from fleetctl.comparison import compared
+from fleetctl.errors import EXIT_CHANGES, EXIT_OK
+from fleetctl.flow.finished import Finished
+from fleetctl.report.of_drift import of_drift
+from fleetctl.report.saved import file_bytes
+from fleetctl.request import Request
+from fleetctl.session import opened, read
+
+
+def drift(request: Request, *, out: Path | None = None) -> Finished:
+    """What differs from the files, since when, and by whom. `out` keeps the report."""
+    # 1. Read the files; 2. choose the target; 3. read the live state.
+    wished = read(request)
+    outputs.check(wished, request.directory, saved=out)
+    with opened(request, wished) as session:
+        # 4. Compare; 5. ask the events who did it.
+        differences = compared(session.desired, session.live, base=session.base, selected=session.selected)
+        found = drifting.find(differences, session.read_history, session.live.instance.now)
+        document = of_drift(found, session.header())
+    if out is not None:
+        machine.save(out, file_bytes(document))
+    return Finished(document, EXIT_OK if found.is_in_sync else EXIT_CHANGES, "\n".join(found.remarks))

@@ -1,0 +1,80 @@
+"""Explain what a fleet has: a check of its own, or a pool from all sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from better_compute.domain.problems import did_you_mean
+from fleetctl import explain as explaining
+from fleetctl import target
+from fleetctl.catalogue import CODES, Entry, rules
+from fleetctl.catalogue.told import may_be_pool
+from fleetctl.desired import Desired
+from fleetctl.errors import EXIT_ERROR, Stop
+from fleetctl.files import FilesError
+from fleetctl.report.forms import ExplanationReport
+from fleetctl.report.of_explain import of_explained
+from fleetctl.report.of_topic import of_topic
+from fleetctl.request import Request
+from fleetctl.session import connected, read
+
+_CHECK = "check."
+_SHOWN = 200
+
+
+def explain_fleet(request: Request, what: str, name: str, *, offline: bool) -> ExplanationReport:
+    """What the `name` in `what` means in the fleet. Raises FilesError, ComputeError, and Stop for what is nothing."""
+    # 1. Read the files.
+    wished = _read(request, name)
+    if name.startswith(_CHECK):
+        return _check(wished, what, name.removeprefix(_CHECK))
+    # 2. Find the entry.
+    if explaining.find_entry(wished, name) is None and (offline or not may_be_pool(name)):
+        raise _unknown(name, wished, "in these files")
+    found = explaining.of_files(wished, name)
+    # 3. Ask what is live of it.
+    if not offline:
+        found = _asked(request, wished, name, found)
+    return of_explained(what, found)
+
+
+def _asked(request: Request, wished: Desired, name: str, found: explaining.Explained) -> explaining.Explained:
+    target.caller_of(wished)
+    chosen = target.choose(wished, request.environ, request.server, request.token_file, request.directory)
+    with connected(wished, chosen, request) as connection:
+        url = target.shown(chosen.server, request.directory)
+        asked = explaining.with_live(found, wished, name, connection.client, url)
+    if asked.entry is None and asked.state is None:
+        raise _unknown(name, wished, f"in these files, nor at {url}")
+    return asked
+
+
+def _read(request: Request, name: str) -> Desired:
+    """The files. Where they cannot be read a slip in the name of a rule is told first. Raises FilesError, Stop."""
+    try:
+        return read(request)
+    except FilesError as error:
+        there_is_none = all(problem.rule == "files.empty" for problem in error.problems)
+        if there_is_none or not may_be_pool(name):
+            raise _unknown(name, None, "here") from error
+        raise
+
+
+def _check(wished: Desired, what: str, name: str) -> ExplanationReport:
+    found = next((check for check in wished.checks if check.name == name), None)
+    if found is None:
+        hint = did_you_mean(name, [check.name for check in wished.checks])
+        raise Stop(EXIT_ERROR, f"this fleet has no check {name}", hint=hint)
+    each = f" of each {found.each}" if found.each else ""
+    does = "blocks a plan" if found.severity == "deny" else "warns"
+    entry = Entry(found.message, f"It {does}{each} unless this holds: {found.expr}", "Change what it is about, or it.")
+    return of_topic(what, "check", f"{_CHECK}{name}", entry, found.place.source())
+
+
+def _unknown(name: str, wished: Desired | None, where: str) -> Stop:
+    keys = [entry.key or entry.pool_id for entry in wished.entries.values()] if wished else []
+    known: Iterable[str] = (*keys, *rules(), *CODES)
+    hint = (
+        did_you_mean(name[:_SHOWN], known) or "name a pool's key or id, a rule, a code, or a message as it was printed"
+    )
+    return Stop(EXIT_ERROR, f"there is nothing called {name[:_SHOWN]} {where}", hint=hint, rule="explain.unknown")

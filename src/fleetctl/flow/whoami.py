@@ -1,0 +1,23 @@
+"""Whoami: who asks whom."""
+
+from __future__ import annotations
+
+from fleetctl import machine, target
+from fleetctl.desired.load import load
+from fleetctl.errors import EXIT_OK
+from fleetctl.flow.finished import Finished
+from fleetctl.report.of_whoami import of_whoami
+from fleetctl.request import Request
+from fleetctl.session import connected
+
+
+def whoami(request: Request) -> Finished:
+    """Who asks whom, and whether that is who the files say."""
+    wished = load(request.path, caller=request.caller)
+    chosen = target.choose(wished, request.environ, request.server, request.token_file, request.directory)
+    with connected(wished, chosen, request) as connection:
+        now = machine.clock()
+        info, me = connection.client.system.info(), connection.client.identities.whoami()
+    url = target.shown(chosen.server, request.directory)
+    document = of_whoami(info, me, wished, url, overridden=chosen.overridden, now=now)
+    return Finished(document, EXIT_OK)

@@ -1,0 +1,22 @@
+"""The report of a derived id."""
+
+from __future__ import annotations
+
+from better_compute.domain.ids import DERIVATION
+from fleetctl.report import forms
+from fleetctl.spelling import FORMAT_VERSION
+
+
+def of_id(pool_id: str, key: str, tenant_id: str, caller: str) -> forms.IdReport:
+    return {
+        "formatVersion": FORMAT_VERSION,
+        "kind": "id",
+        "id": pool_id,
+        "derivedFrom": {
+            "derivation": DERIVATION,
+            "kind": "pool",
+            "tenantId": tenant_id,
+            "caller": caller,
+            "key": key,
+        },
+    }
