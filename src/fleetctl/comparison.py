@@ -103,7 +103,13 @@ def compared(
 def tombstone(pool: Pool, desired: Desired) -> str:
     """The entry to write for a removed pool that is to be archived."""
     key = pool.idempotency_key
-    if key is not None and identity.is_derived(desired, key, pool.id) and key.startswith(desired.key_prefix or ""):
+    taken = any(entry.key == key for entry in desired.entries.values())
+    if (
+        key is not None
+        and not taken
+        and identity.is_derived(desired, key, pool.id)
+        and key.startswith(desired.key_prefix or "")
+    ):
         return f"- {{idempotencyKey: {key}, archived: true}}"
     return f"- {{id: {pool.id}, archived: true}}"
 

@@ -87,6 +87,8 @@ def _all(diff: Diff, desired: Desired) -> list[Drifted]:
 def _of_pool(diff: PoolDiff, desired: Desired) -> list[Drifted]:
     """The pool itself, and each of its offers."""
     entry, found = diff.entry, []
+    # Apart: who expects a difference does not expect what keeps the pool from being as wished.
+    found += [_drifted(entry, problem.message, ()) for problem in diff.problems[:1]]
     if what := _what(diff):
         found.append(_drifted(entry, what, diff.changes, cause=diff.cause))
     if diff.owner_quota:
@@ -97,10 +99,8 @@ def _of_pool(diff: PoolDiff, desired: Desired) -> list[Drifted]:
 
 
 def _what(diff: PoolDiff) -> str:
-    if diff.problems:
-        return diff.problems[0].message
     if diff.live is None:
-        return "the pool is not there"
+        return "" if diff.problems else "the pool is not there"
     if diff.archives == "replaced":
         return "the pool is replaced, nothing runs in it, and it is not archived yet"
     if diff.archives:

@@ -106,10 +106,10 @@ def test_a_caller_stands_in_where_the_base_named_none(tmp_path: Path) -> None:
 def test_another_directory_may_be_the_base(tmp_path: Path) -> None:
     (tmp_path / "was").mkdir()
     (tmp_path / "was" / "fleet.yaml").write_text(text("a"))
-    found = base.at_dir(tmp_path / "was", caller=None)
+    found = base.at_dir(tmp_path / "was", "was", caller=None)
     assert (found.ref, found.commit, keys(found)) == (str(tmp_path / "was"), None, {"a"})
     with pytest.raises(Stop):
-        base.at_dir(tmp_path / "nowhere", caller=None)
+        base.at_dir(tmp_path / "nowhere", "nowhere", caller=None)
 
 
 def test_a_link_that_leads_out_of_the_fleet_is_refused_at_the_base_too(tmp_path: Path) -> None:

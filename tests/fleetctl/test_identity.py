@@ -96,7 +96,16 @@ def test_where_both_pools_are_live_the_old_one_is_meant_and_the_other_is_left_al
     found = against(live, offered("fra1-new", previously="fra1-old"), keyPrefix="fra1-")
     assert ids(found.settled) == {"fra1-new": pool_id("fra1-old")}
     assert [(p.rule, p.severity) for p in found.problems] == [("fleet.previously", "warning")]
-    assert (found.diff.pools, found.diff.removed, found.diff.foreign) == ((), (), 0)
+    assert (found.diff.pools, found.diff.foreign) == ((), 0)
+    assert [one.pool.id for one in found.diff.removed] == [pool_id("fra1-new")]  # nobody names it
+
+
+def test_a_tombstone_whose_pool_is_archived_means_no_pool_of_another_caller() -> None:
+    live = plane(offered("a"), caller="sa_one")
+    plane(offered("a"), into=live)
+    dead = {"idempotencyKey": "a", **TOMB}
+    live.run(plan(live, dead))
+    assert plan(live, dead, previousCallers=["sa_one"]).operations == ()
 
 
 def test_a_tombstone_of_a_renamed_entry_archives_the_pool_that_it_was() -> None:

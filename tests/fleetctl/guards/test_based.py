@@ -1,0 +1,60 @@
+"""A base that says nothing of this fleet lets nothing be taken away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fleetctl import guards
+from fleetctl.base import Base
+from fleetctl.override import Override
+from fleetctl.plan import make
+from tests.builders import NOW
+from tests.fleets import Fleet
+from tests.model import ControlPlane, desired, fleet
+from tests.model import entry as bare
+
+
+def entry(key: str, offers: dict[str, int]) -> dict[str, Any]:
+    return bare(key, offers=[{"toTenantId": tenant, "quota": {"gpu": gpus}} for tenant, gpus in offers.items()])
+
+
+GIVES = fleet(entry("a", {"acme": 8}))
+TAKES = fleet(entry("a", {}))
+
+
+def found(files: Fleet, base: Base) -> list[tuple[str, str]]:
+    live = ControlPlane()
+    live.run(make(desired(fleet(entry("a", {"acme": 4}))), live.live()))
+    made = make(desired(files), live.live(), base=base)
+    problems = guards.check(made, live.live(), Override({}), NOW)
+    return [(problem.rule, problem.severity) for problem in problems]
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        Base("main", "c0ffee", None),
+        Base("main", "c0ffee", desired(fleet(entry("a", {"acme": 4}), fleet="another"))),
+    ],
+)
+def test_a_base_without_this_fleet_lets_nothing_be_taken(base: Base) -> None:
+    assert found(TAKES, base) == [("base.fleet", "error")]
+    assert found(GIVES, base) == [("base.fleet", "warning")]
+
+
+def test_a_base_of_this_fleet_lets_guards_decide() -> None:
+    assert found(TAKES, Base("main", "c0ffee", desired(GIVES))) == []
+
+
+@pytest.mark.parametrize("fields", [{"id": "ID"}, {"previously": "old"}])
+def test_what_the_base_protects_by_its_entrys_key_is_protected_when_the_entry_is_gone(fields: dict[str, Any]) -> None:
+    live = ControlPlane()
+    live.run(make(desired(fleet(entry("old", {"acme": 4}))), live.live()))
+    pool = next(iter(live.live().pools))
+    named = {name: pool if value == "ID" else value for name, value in fields.items()}
+    was = desired(fleet({**entry("new", {"acme": 4}), **named}, guards={"protect": ["new"]}))
+    made = make(desired(fleet({"id": pool, "archived": True})), live.live(), base=Base("main", None, was))
+    problems = guards.check(made, live.live(), Override({}), NOW)
+    assert [problem.rule for problem in problems if problem.severity == "error"] == ["guard.protect"]
