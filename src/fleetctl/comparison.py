@@ -15,9 +15,7 @@ from fleetctl.diff import Diff, Removed, compare
 from fleetctl.errors import EXIT_USAGE, Stop
 from fleetctl.identity import Note, Settled
 from fleetctl.live import Live
-from fleetctl.selection import Selection
-
-EVERYTHING = Selection()
+from fleetctl.selection import EVERYTHING, Selection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

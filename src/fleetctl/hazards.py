@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem, Source
+from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem
 from better_compute.domain.state import PoolState
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.diff import Diff, PoolDiff, Removed
@@ -52,24 +52,6 @@ def find(
     passes = allowed is not None and len(pairs) <= allowed
     problems = [_renamed(new, old, alike, len(pairs), desired, passes=passes) for new, old, alike in pairs]
     return Hazards(problems, frozenset() if passes else frozenset(old.pool.id for _, old, _ in pairs))
-
-
-def cut(desired: Desired, takes_away: bool) -> list[Problem]:
-    """Files that end inside a line, rule `files.cut`: harmless in itself, but what is not in them may have been lost
-    with their end. So a plan that `takes_away` anything does not stand on them."""
-    if not takes_away:
-        return []
-    places = [entry.place for entry in desired.entries.values()]
-    places += [place for entry in desired.entries.values() for place in entry.offer_places.values()]
-    documents = {place.document.file: place.document for place in (*places, *desired.places.values())}
-    message = "the file ends inside a line, as one that was cut short does, and this plan takes something away"
-    hint = "end its last line, if it is whole"
-    return [
-        Problem(INVALID_STATE, "files.cut", message, hint=hint, source=Source(file, text.count("\n") + 1))
-        for file, document in sorted(documents.items())
-        if document.is_cut
-        for text in (document.root.lines.text,)
-    ]
 
 
 def _renames(diff: Diff, removed: Sequence[Removed]) -> list[tuple[PoolEntry, Removed, int]]:

@@ -6,7 +6,7 @@ folded in, whatever the plan is blocked for. The owner's own rows are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from better_compute.domain.atoms import UNLIMITED
@@ -15,7 +15,6 @@ from better_compute.domain.nodes import atoms_per_gpu
 from better_compute.domain.state import Pool, PoolState
 from fleetctl.desired.model import Prices
 from fleetctl.live import Live
-from fleetctl.plan import Plan
 from fleetctl.plan.grants import PoolFacts, Pools, schedulable
 
 Key = tuple[str, str, str]
@@ -73,6 +72,18 @@ class Ledger:
     stock: Mapping[Key, Stock]
 
 
+@dataclass(slots=True)
+class Holding:
+    """What a tenant may book before a plan and after it."""
+
+    before: Amount = field(default_factory=Amount)
+    after: Amount = field(default_factory=Amount)
+
+
+Holdings = Mapping[tuple[str, str], Holding]
+"""By GPU model and atom."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Side:
     """A pool before or after. `limits` are by tenant that it is offered to; `per_gpu` the atoms that a GPU makes, 0
@@ -112,9 +123,9 @@ class _Pool:
             yield from (count[0] for count in counts if count and count[1] is not None)
 
 
-def ledger(plan: Plan, live: Live, prices: Prices) -> Ledger:
+def ledger(pools: Pools, prices: Prices) -> Ledger:
     """Linear in the live state; of the pools that the plan leaves alone those are added up whose key it touches."""
-    changed = dict(_changed(plan, live))
+    changed = dict(_changed(pools))
     touched = {share for pool in changed.values() for share in pool.shares()}
     keys = {key for key, _ in touched} | {key for pool in changed.values() for key in pool.machines()}
     free = {key: 0.0 if key[0] in prices else None for key in keys}
@@ -122,17 +133,33 @@ def ledger(plan: Plan, live: Live, prices: Prices) -> Ledger:
         {share: Share(Amount(0, free[share[0]]), Amount(0, free[share[0]])) for share in sorted(touched)},
         {key: Stock() for key in sorted(keys)},
     )
-    for pool in (*_unchanged(live, changed, keys), *changed.values()):
+    for pool in (*_unchanged(pools.live, changed, keys), *changed.values()):
         _add(made, pool, prices)
     return made
 
 
-def _changed(plan: Plan, live: Live) -> Iterator[tuple[str, _Pool]]:
+def holdings(pools: Pools) -> dict[str, Holdings]:
+    """By tenant, over all pools that are offered to it before the plan or after it, whether or not the plan touches
+    them."""
+    changed = dict(_changed(pools))
+    found: dict[str, dict[tuple[str, str], Holding]] = {}
+    for pool in (*_unchanged(pools.live, changed), *changed.values()):
+        for name, side in (("before", pool.before), ("after", pool.after)):
+            if side is None:
+                continue
+            model, atom, _ = side.key
+            for tenant_id, limit in side.limits.items():
+                held = found.setdefault(tenant_id, {}).setdefault((model, atom), Holding())
+                getattr(held, name).add(limit, None)
+    return {tenant_id: found[tenant_id] for tenant_id in sorted(found)}
+
+
+def _changed(pools: Pools) -> Iterator[tuple[str, _Pool]]:
     """The pools that operations are about, by id. One whose sharing mode is none has no atom to count in."""
+    live = pools.live
     commands: dict[str, list[Command]] = {}
-    for operation in plan.operations:
+    for operation in pools.plan.operations:
         commands.setdefault(operation.pool_id, []).append(operation.command)
-    pools = Pools(plan, live)
     for pool_id, todo in sorted(commands.items()):
         facts, state = pools.of(pool_id), live.pools.get(pool_id)
         if facts.atom is None:
@@ -145,12 +172,13 @@ def _changed(plan: Plan, live: Live) -> Iterator[tuple[str, _Pool]]:
             yield pool_id, _Pool(None, _after(unborn, facts, todo, ""), {})
 
 
-def _unchanged(live: Live, changed: Mapping[str, _Pool], keys: set[Key]) -> Iterator[_Pool]:
+def _unchanged(live: Live, changed: Mapping[str, _Pool], keys: Collection[Key] | None = None) -> Iterator[_Pool]:
+    """The other live pools; with `keys` those of them alone."""
     for pool_id, state in live.pools.items():
         pool = state.pool
         if pool is None or pool.archived or pool_id in changed:
             continue
-        if (pool.gpu_model, pool.atom, pool.site_id) in keys:
+        if keys is None or (pool.gpu_model, pool.atom, pool.site_id) in keys:
             side = _side(state, pool)
             yield _Pool(side, side, _used(state, pool))
 

@@ -46,6 +46,9 @@ class Selection:
         return not self.only or any(_selects(selector, thing, tenant_id) for selector in self.only)
 
 
+EVERYTHING = Selection()
+
+
 @dataclass(frozen=True, slots=True)
 class Thing:
     """A pool as selectors see it: by its facts, the files that its offers stand in where that is another one than its

@@ -15,7 +15,7 @@ from fleetctl import base as bases
 from fleetctl import collector, history, machine, selection, target
 from fleetctl import live as reading
 from fleetctl.base import Base
-from fleetctl.comparison import EVERYTHING
+from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired, worlds
 from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
@@ -26,7 +26,7 @@ from fleetctl.report.forms import PlanReport
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
 from fleetctl.request import Request
-from fleetctl.selection import Selection
+from fleetctl.selection import EVERYTHING, Selection
 
 if TYPE_CHECKING:
     from better_compute.bootstrap import Connection
@@ -75,9 +75,9 @@ class Session:
             snapshot=self.client is None,
         )
 
-    def shown(self, made: Plan, expires_at: int | None = None) -> PlanReport:
-        """A plan made in this session, as a report."""
-        return of_plan(made, self.header(expires_at), self.live)
+    def shown(self, made: Plan, does: Consequences, expires_at: int | None = None) -> PlanReport:
+        """A plan made in this session, with what it does to tenants, as a report."""
+        return of_plan(made, self.header(expires_at), does)
 
 
 def read(request: Request) -> Desired:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.state import Rollup
 from fleetctl.ledger import Key, Ledger, ledger
+from fleetctl.plan.grants import Pools
 from tests.fleetctl.report.world import World, pool_id
 from tests.fleets import Fleet, fleets
 from tests.model import ControlPlane, desired, entry, fleet
@@ -22,7 +23,7 @@ SEVEN = "{gpu: {mig: {devices: {1g.10gb: 7}}}}"
 
 
 def kept(world: World, entries: str, **prices: float) -> Ledger:
-    return ledger(world.plan(entries), world.live(), prices)
+    return ledger(Pools(world.plan(entries), world.live()), prices)
 
 
 def machines(world: World, key: str, gpus: int, hosts: int = 1, **fields: Any) -> None:
@@ -113,7 +114,7 @@ class TestShares:
         entries = "  - {idempotencyKey: fra1-a, sharing: odd, offers: [{toTenantId: acme, quota: {gpu: 8}}]}\n"
         made = World().plan(entries)
         assert made.operations
-        assert ledger(made, World().live(), {}) == Ledger({}, {})
+        assert ledger(Pools(made, World().live()), {}) == Ledger({}, {})
 
 
 class TestStock:
@@ -230,7 +231,7 @@ def test_it_says_what_a_control_plane_grants_before_and_after(first: Fleet, seco
         if not plane.allows(made):
             continue
         before = expected(plane)
-        found = ledger(made, plane.live(), {}).shares
+        found = ledger(Pools(made, plane.live()), {}).shares
         plane.run(made)
         after = expected(plane)
         for share in before.keys() | after.keys() | found.keys():
@@ -246,5 +247,5 @@ def test_it_adds_up_what_one_plan_takes_from_many_pools() -> None:
     tenants = [{"toTenantId": tenant, "quota": {"gpu": 8}} for tenant in ("acme", "globex", "initech")]
     plane.run(plane.plan(desired(fleet(*(entry(f"k{n}", offers=tenants) for n in range(50))))))
     wished = desired(fleet(*(entry(f"k{n}", offers=tenants[:2]) for n in range(50))))
-    rows = ledger(plane.plan(wished), plane.live(), {}).shares
+    rows = ledger(Pools(plane.plan(wished), plane.live()), {}).shares
     assert {tenant: (row.before.atoms, row.after.atoms) for (_, tenant), row in rows.items()} == {"initech": (400, 0)}

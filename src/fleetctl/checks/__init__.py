@@ -1,5 +1,5 @@
 """Checks: a fleet's own rules on its plans, in CEL. `engine` compiles and runs them, `objects` is what they see."""
 
-from fleetctl.checks.judge import check, checks_of, problems_of
+from fleetctl.checks.judge import check, problems_of
 
-__all__ = ["check", "checks_of", "problems_of"]
+__all__ = ["check", "problems_of"]

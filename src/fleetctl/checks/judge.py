@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from better_compute.domain.problems import BLOCKED, INVALID_INPUT, Problem
 from fleetctl.checks import fields, words
@@ -12,8 +11,8 @@ from fleetctl.checks.engine import Expression, Failure, Mistake, Seen, compiled
 from fleetctl.checks.objects import Object, Objects
 from fleetctl.checks.within import within
 from fleetctl.checks.words import Said
+from fleetctl.consequences import Consequences
 from fleetctl.desired import Check
-from fleetctl.live import Live
 from fleetctl.plan import Plan
 from fleetctl.words import listed
 
@@ -25,22 +24,21 @@ def problems_of(checks: Iterable[Check]) -> list[Problem]:
     return [problem for check in checks if isinstance(problem := _ready(check), Problem)]
 
 
-def checks_of(plan: Plan) -> list[Check]:
+def _checks_of(plan: Plan) -> list[Check]:
     """Those of the files, and those of the base: a change cannot remove its own."""
     files, base = plan.comparison.desired, plan.comparison.base
     return list(dict.fromkeys((*files.checks, *(base.desired.checks if base and base.desired else ()))))
 
 
-def check(plan: Plan, live: Live, stock: Sequence[Mapping[str, Any]]) -> list[Problem]:
-    """A problem for every check of the plan that does not hold. `live` is what it was made from, `stock` are the rows
-    of the capacity table as its report has them.
+def check(of: Consequences) -> list[Problem]:
+    """A problem for every check of the plan that does not hold.
 
     One that denies is an error, one that warns a warning; one that cannot be judged is an error whatever it says.
     """
-    checks = checks_of(plan)
+    checks = _checks_of(of.plan)
     if not checks:
         return []
-    own, objects = set(plan.comparison.desired.checks), Objects(plan, live, stock)
+    own, objects = set(of.plan.comparison.desired.checks), Objects(of)
     found: dict[Check, Problem] = {}
     ready: dict[str | None, list[tuple[Check, Expression]]] = {}
     for each in checks:

@@ -1,20 +1,20 @@
-"""What checks see of a plan: pools and offers as the files wish them, operations, capacity, tenants; see
-`fleetctl.desired.variables`. What is missing is left out. Secrets are in clear: nothing of a value is ever shown."""
+"""What checks see of a plan: pools as the files wish them, the offers that there will be, operations, capacity and
+tenants; see `fleetctl.desired.variables`. What is missing is left out. Secrets are in clear: nothing of a value is ever
+shown."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from better_compute.domain.state import Terms
+from fleetctl.consequences import Consequences
 from fleetctl.desired import Place, PoolEntry
 from fleetctl.desired.inputs import spec_json, terms_json
-from fleetctl.live import Live
-from fleetctl.plan import Operation, Plan
-from fleetctl.plan.grants import Pools, grants
+from fleetctl.ledger import Holdings, Stock
+from fleetctl.plan import Operation
 
 Json = Any
 
@@ -31,9 +31,8 @@ class Object:
 class Objects:
     """All that the checks of one plan see, each kind made when the first check asks for it."""
 
-    def __init__(self, plan: Plan, live: Live, stock: Sequence[Mapping[str, Json]]) -> None:
-        self._plan, self._live, self._stock = plan, live, stock
-        self._pools = Pools(plan, live)
+    def __init__(self, of: Consequences) -> None:
+        self._of, self._plan, self._live = of, of.plan, of.live
 
     def of(self, kind: str) -> list[Object]:
         """Raises KeyError for a kind that does not exist."""
@@ -46,7 +45,7 @@ class Objects:
             "pools": [each.value for each in self.pool()],
             "offers": [each.value for each in self.offer()],
             "operations": [each.value for each in self.operation()],
-            "capacity": [_there(row) for row in self._stock],
+            "capacity": [_capacity(*key, stock) for key, stock in self._of.ledger.stock.items()],
         }
 
     def pool(self) -> list[Object]:
@@ -63,22 +62,17 @@ class Objects:
 
     def tenant(self) -> list[Object]:
         """Those that hold an offer of the owner before the plan or after it."""
-        before, after = self._atoms
         offers: dict[str, list[Object]] = {}
         for offer in self.offer():
             offers.setdefault(offer.value["toTenantId"], []).append(offer)
-        rows: dict[str, list[dict[str, Json]]] = {}
-        for tenant_id, model, atom in sorted(before.keys() | after.keys()):
-            key = tenant_id, model, atom
-            row = {"gpuModel": model, "atom": atom, "before": before[key], "after": after[key]}
-            rows.setdefault(tenant_id, []).append(row)
+        holdings = self._of.holdings
         return [
             Object(
-                {"id": tenant_id, "atoms": rows.get(tenant_id, []), "offers": [o.value for o in held]},
+                {"id": tenant_id, "atoms": _atoms(holdings.get(tenant_id, {})), "offers": [o.value for o in held]},
                 tenant_id,
                 held[0].place if held else None,
             )
-            for tenant_id in sorted(rows.keys() | offers.keys())
+            for tenant_id in sorted(holdings.keys() | offers.keys())
             for held in (offers.get(tenant_id, []),)
         ]
 
@@ -117,7 +111,7 @@ class Objects:
         return {t: terms for t in self._live.others(entry.pool_id) if (terms := state.terms(t)) is not None}
 
     def _operation(self, operation: Operation) -> dict[str, Json]:
-        facts = self._pools.of(operation.pool_id)
+        facts = self._of.pools.of(operation.pool_id)
         return _there(
             {
                 "n": operation.n,
@@ -134,23 +128,6 @@ class Objects:
             }
         )
 
-    @property
-    def _atoms(self) -> tuple[Counter[tuple[str, str, str]], Counter[tuple[str, str, str]]]:
-        """What tenants may book, by tenant, model and atom, over all live pools of the owner: before and after."""
-        before: Counter[tuple[str, str, str]] = Counter()
-        for pool_id, state in self._live.pools.items():
-            if state.pool is not None and not state.pool.archived:
-                for tenant_id in self._live.others(pool_id):
-                    atoms = state.limits(tenant_id).get(state.pool.atom, 0)
-                    before[tenant_id, state.pool.gpu_model, state.pool.atom] += atoms
-        after = before.copy()
-        for grant in grants(self._plan, self._live, self._pools):
-            if grant.tenant_id != self._live.tenant_id and grant.facts.atom is not None:
-                had, has = grant.atoms
-                after[grant.tenant_id, grant.facts.gpu_model, grant.facts.atom] -= had
-                after[grant.tenant_id, grant.facts.new_model, grant.facts.atom] += has
-        return before, after
-
 
 def _pool(entry: PoolEntry, offers: list[dict[str, Json]]) -> Object:
     wish = entry.pool
@@ -160,6 +137,31 @@ def _pool(entry: PoolEntry, offers: list[dict[str, Json]]) -> Object:
     value = _there({"id": entry.pool_id, "idempotencyKey": entry.key, **spec, "ownerQuota": quota})
     value |= {"policy": policy, "protect": entry.protect, "offers": offers}
     return Object(value, entry.key or entry.pool_id, entry.place)
+
+
+def _capacity(model: str, atom: str, site_id: str, stock: Stock) -> dict[str, Json]:
+    before, after = stock.oversell
+    return _there(
+        {
+            "gpuModel": model,
+            "atom": atom,
+            "siteId": site_id,
+            "schedulable": stock.schedulable,
+            "schedulableAfter": stock.schedulable_after,
+            "before": stock.before.atoms,
+            "after": stock.after.atoms,
+            "inUse": stock.in_use,
+            "oversellBefore": before,
+            "oversellAfter": after,
+        }
+    )
+
+
+def _atoms(holdings: Holdings) -> list[dict[str, Json]]:
+    return [
+        {"gpuModel": model, "atom": atom, "before": held.before.atoms, "after": held.after.atoms}
+        for (model, atom), held in sorted(holdings.items())
+    ]
 
 
 def _there(row: Mapping[str, Json]) -> dict[str, Json]:

@@ -49,11 +49,12 @@ VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
         "atom": "the resource its GPUs are counted in",
         "siteId": "at this site",
         "schedulable": "atoms of the machines there (not where none has joined)",
+        "schedulableAfter": "the same after the plan (not where none has joined)",
         "before": "what tenants may book of them before the plan",
         "after": "and after it",
         "inUse": "what they have booked",
         "oversellBefore": "before / schedulable (not where that is missing)",
-        "oversellAfter": "after / schedulable (not where that is missing)",
+        "oversellAfter": "after / schedulableAfter (not where that is missing)",
     },
     "tenant": {
         "id": "its id",
@@ -61,8 +62,9 @@ VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
         "offers": "what it is offered after the plan, each like offer",
     },
 }
-"""By name, one at a time. Pools and offers are as the files wish them, without those that are archived or released;
-what is missing is asked for with `has(pool.ownerQuota)`."""
+"""By name, one at a time. Pools are as the files wish them, without those that are archived or released, and offers are
+those that there will be: where the files state none, the live ones. What is missing is asked for with
+`has(pool.ownerQuota)`."""
 
 LISTS: Final[Mapping[str, str]] = {
     "pools": "pool",

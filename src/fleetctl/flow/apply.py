@@ -79,10 +79,10 @@ def apply(request: Request, how: How) -> Finished:
     with opened(request, wished) as session:
         _check_caller(session)
         # 4. Make the plan; 5. judge it by rules and guards.
-        made = judged(session)
+        made, does = judged(session)
         # 6. Is it the one that was approved? Nothing is written before.
         digest = _approved(saved, how.expect, made, session)
-        document = session.shown(made)
+        document = session.shown(made, does)
         if made.blocked:
             return Finished(document, EXIT_BLOCKED)
         if (made.operations or made.findings) and not how.approve(document):

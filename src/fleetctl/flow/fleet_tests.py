@@ -67,8 +67,8 @@ def _made(case: Case, wished: Desired, live: Live, request: Request) -> Made:
     """The plan as its report has it."""
     chosen = target.Target(server=live.instance.url, overridden=False, token=None, server_from="", token_from="")
     session = offline(replace(request, path=case.fleet), wished, live, History({}).among, chosen)
-    plan = judged(session)
-    shown = session.shown(plan)
+    plan, does = judged(session)
+    shown = session.shown(plan, does)
     return Made(EXIT_BLOCKED if plan.blocked else EXIT_OK, shown["operations"], shown["findings"])
 
 

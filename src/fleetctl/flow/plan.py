@@ -22,9 +22,9 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
     # 2. Choose the target; 3. read the live state.
     with opened(request, wished) as session:
         # 4. Make the plan; 5. judge it by rules and guards.
-        made = judged(session)
+        made, does = judged(session)
         # 6. Say it, and keep it.
-        document = session.shown(made, None if lifetime is None else session.live.instance.now + lifetime)
+        document = session.shown(made, does, None if lifetime is None else session.live.instance.now + lifetime)
     if out is not None:
         machine.save(out, file_bytes(document))
     differs = bool(made.operations or made.comparison.outside.pools)

@@ -23,7 +23,8 @@ def check(case: Case) -> list[Problem]:
         hint = "compare with a base of this fleet; give it another name in a change of its own"
     else:
         return []
-    taking = next((operation for operation in case.plan.operations if operation.severity != "safe"), None)
-    if taking is None:
+    if case.taking is None:
         return [Problem(INVALID_STATE, _RULE, message, hint=hint, severity="warning")]
-    return [Problem(BLOCKED, _RULE, f"{message}, and this plan takes something away", hint=hint, source=taking.source)]
+    return [
+        Problem(BLOCKED, _RULE, f"{message}, and this plan takes something away", hint=hint, source=case.taking.source)
+    ]

@@ -8,36 +8,27 @@ from itertools import chain
 
 from better_compute.domain.problems import BLOCKED, Problem
 from fleetctl.comparison import Comparison
+from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired, Guards
-from fleetctl.guards import based, counting, freeze, oversell, protect, use
+from fleetctl.guards import based, counting, cut, freeze, oversell, protect, use
 from fleetctl.guards.tally import Case, Tally
-from fleetctl.live import Live
 from fleetctl.override import ALLOWABLE, Override
-from fleetctl.plan import Plan
-from fleetctl.plan.grants import Pools, grants
 
 
-def check(plan: Plan, live: Live, override: Override, now: int) -> list[Problem]:
+def check(of: Consequences, override: Override, now: int) -> list[Problem]:
     """A problem for every guard that the plan breaks, with the override that would let exactly this pass; the plan
-    itself is always shown whole. `live` is what it was made from, `now` the server's clock in epoch milliseconds.
+    itself is always shown whole. `now` is the server's clock in epoch milliseconds.
 
     A warning tells what an override lets pass, and which one had nothing to let pass; `unchecked` what a guard could
     not count.
     """
-    pools = Pools(plan, live)
-    case = Case(
-        plan=plan,
-        live=live,
-        guards=_in_force(plan.comparison),
-        now=now,
-        pools=pools,
-        grants=tuple(grants(plan, live, pools)),
-    )
+    case = Case(of, _in_force(of.plan.comparison), now)
     sold, most = oversell.touched(case), case.guards.max_oversell
     found = chain(freeze.tallies(case), counting.tallies(case), use.tallies(case), oversell.tallies(sold, most))
     tallies = {tally.name: tally for tally in found}
     return [
         *based.check(case),
+        *cut.check(case),
         *protect.check(case),
         *(problem for tally in tallies.values() for problem in _judged(tally, override)),
         *counting.unknown(case),

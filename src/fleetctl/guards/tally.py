@@ -4,23 +4,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired, Guards
 from fleetctl.live import Live
 from fleetctl.plan import Operation, Plan
 from fleetctl.plan.grants import Grant, Pools
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Case:
-    """A plan, the live state that it was made from, and the guards that hold. `grants` are all of its changes of quota
-    rows; `now` is the server's clock in epoch milliseconds."""
+    """What a plan does, and the guards that hold; `now` is the server's clock in epoch milliseconds."""
 
-    plan: Plan
-    live: Live
+    of: Consequences
     guards: Guards
     now: int
-    pools: Pools
-    grants: tuple[Grant, ...]
+
+    @property
+    def plan(self) -> Plan:
+        return self.of.plan
+
+    @property
+    def live(self) -> Live:
+        return self.of.live
+
+    @property
+    def pools(self) -> Pools:
+        return self.of.pools
+
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        return self.of.grants
+
+    @property
+    def taking(self) -> Operation | None:
+        """The first operation that takes something away."""
+        return next((operation for operation in self.plan.operations if operation.severity != "safe"), None)
 
     @property
     def desired(self) -> Desired:

@@ -86,10 +86,10 @@ class Grant:
 
 
 class Pools:
-    """The facts of every pool that a plan is about."""
+    """The facts of every pool that a plan is about; `live` is what the plan was made from."""
 
     def __init__(self, plan: Plan, live: Live) -> None:
-        self._live = live
+        self.plan, self.live = plan, live
         self._born = {o.pool_id: o.command for o in plan.operations if isinstance(o.command, CreatePool)}
         self._updates = {o.pool_id: o.command for o in plan.operations if isinstance(o.command, UpdatePool)}
         self._known: dict[str, PoolFacts] = {}
@@ -101,7 +101,7 @@ class Pools:
         return self._known[pool_id]
 
     def _found(self, pool_id: str) -> PoolFacts:
-        state, born = self._live.pools.get(pool_id), self._born.get(pool_id)
+        state, born = self.live.pools.get(pool_id), self._born.get(pool_id)
         if state is not None and state.pool is not None:
             pool, update = state.pool, self._updates.get(pool_id)
             new = pool if update is None else _updated(pool, update)
@@ -124,9 +124,10 @@ def schedulable(pool: Pool, rollup: Rollup) -> int | None:
     return schedulable_atoms(pool, rollup) or None
 
 
-def grants(plan: Plan, live: Live, pools: Pools) -> Iterator[Grant]:
+def grants(pools: Pools) -> Iterator[Grant]:
     """Every change of rows, the owner's included, in the plan's order. An archive takes all offers of its pool, and
     another model changes what those mean that no other operation touches."""
+    plan, live = pools.plan, pools.live
     own = {operation.subject for operation in plan.operations}
     for operation in plan.operations:
         pool_id, action = operation.pool_id, operation.action

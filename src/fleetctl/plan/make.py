@@ -9,7 +9,7 @@ from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.problems import INVALID_STATE, Problem
 from better_compute.domain.values import Json
 from fleetctl.base import Base
-from fleetctl.comparison import EVERYTHING, Comparison, compared
+from fleetctl.comparison import Comparison, compared
 from fleetctl.desired import Desired
 from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.live import Live
@@ -18,7 +18,7 @@ from fleetctl.plan.digest import Scope, content, inputs_digest, operation_digest
 from fleetctl.plan.findings import findings
 from fleetctl.plan.operation import Operation
 from fleetctl.plan.operations import operations
-from fleetctl.selection import Selection
+from fleetctl.selection import EVERYTHING, Selection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from better_compute.domain.policy.secrets import mask, mask_text
-from fleetctl.ledger import ledger
-from fleetctl.live import Live
+from fleetctl.consequences import Consequences
 from fleetctl.plan import Inverse, Operation, Plan
-from fleetctl.plan.grants import PoolFacts, Pools, grants
+from fleetctl.plan.grants import PoolFacts
 from fleetctl.plan.operation import ACTIONS
 from fleetctl.report import forms, parts, problems, tenants
 from fleetctl.report.parts import Header
@@ -17,10 +16,8 @@ from fleetctl.spelling import checksum
 _NOT_KEPT = "its old value is sensitive and is not kept"
 
 
-def of_plan(plan: Plan, header: Header, live: Live) -> forms.PlanReport:
-    """The plan as JSON. `live` is what it was made from."""
-    pools = Pools(plan, live)
-    changes = list(grants(plan, live, pools))
+def of_plan(plan: Plan, header: Header, does: Consequences) -> forms.PlanReport:
+    """The plan as JSON, with what it does to tenants."""
     report: forms.PlanReport = {
         **parts.headed(header),
         "kind": "plan",
@@ -35,13 +32,13 @@ def of_plan(plan: Plan, header: Header, live: Live) -> forms.PlanReport:
         "expiresAt": header.expires_at,
         "allow": dict(header.allow),
         "reason": None if header.reason is None else mask_text(header.reason),
-        "operations": [_operation(operation, pools.of(operation.pool_id)) for operation in plan.operations],
+        "operations": [_operation(operation, does.pools.of(operation.pool_id)) for operation in plan.operations],
         "findings": problems.worst_first(plan.findings),
         "notes": [parts.note(note) for note in plan.comparison.notes],
         "drift": None if plan.comparison.base is None else [o.n for o in plan.operations if "drift" in o.causes],
         "snapshot": header.snapshot,
-        "losses": tenants.losses(changes, live),
-        "capacity": tenants.capacity(ledger(plan, live, plan.comparison.desired.prices)),
+        "losses": tenants.losses(does),
+        "capacity": tenants.capacity(does.ledger),
         "summary": _summary(plan),
     }
     report["checksum"] = checksum(report)

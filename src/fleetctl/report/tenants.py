@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from better_compute.domain.atoms import UNLIMITED
+from fleetctl.consequences import Consequences
 from fleetctl.ledger import Amount, Ledger, Share, Stock
 from fleetctl.live import Live
 from fleetctl.plan.grants import Grant, PoolFacts
@@ -16,17 +17,17 @@ _DIGITS = 6
 """Digits of a cost behind the point."""
 
 
-def losses(changes: Sequence[Grant], live: Live) -> list[forms.Loss]:
+def losses(does: Consequences) -> list[forms.Loss]:
     """One for each tenant that is offered less than before, in some pool: gross, for what it gains elsewhere does not
     run the work that is here. What waits in a pool that is withdrawn fails with it."""
     by_tenant: dict[str, list[Grant]] = {}
-    for grant in changes:
+    for grant in does.grants:
         if grant.before is not None and (grant.after is None or any(grant.lowered())):
             by_tenant.setdefault(grant.tenant_id, []).append(grant)
     return [
         {
             "tenantId": tenant_id,
-            "sentence": f"loses {_amounts(lost)} in {_names(lost)}{_failing(lost, live)}",
+            "sentence": f"loses {_amounts(lost)} in {_names(lost)}{_failing(lost, does.live)}",
             "operations": sorted(grant.operation.n for grant in lost),
         }
         for tenant_id, lost in sorted(by_tenant.items())

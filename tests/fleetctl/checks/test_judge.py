@@ -12,25 +12,13 @@ from better_compute.domain.problems import Problem
 from fleetctl import checks
 from fleetctl.base import Base
 from fleetctl.checks.objects import Objects
+from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired
 from fleetctl.desired.variables import LISTS, VARIABLES, described
 from fleetctl.plan import make
 from tests.fleetctl.guards.case import Case, entry, offers, pool_id, tombstone
 from tests.model import desired, fleet
 
-STOCK: list[dict[str, Any]] = [
-    {
-        "gpuModel": "H100",
-        "atom": "gpu",
-        "siteId": "site_fra1",
-        "schedulable": None,
-        "before": 0,
-        "after": 8,
-        "inUse": 0,
-        "oversellBefore": None,
-        "oversellAfter": None,
-    }
-]
 MIG: dict[str, Any] = {"gpu": {"mig": {"devices": {"3g.40gb": 2}}}}
 
 
@@ -44,7 +32,7 @@ def judged(
 ) -> list[Problem]:
     live, files = case.live(), desired(fleet(*entries, checks=rules))
     plan = make(files, live, base=Base("main", None, base) if base else None)
-    return checks.check(plan, live, STOCK)
+    return checks.check(Consequences(plan, live))
 
 
 def holds(expr: str, each: str | None, case: Case, *entries: dict[str, Any]) -> bool:
@@ -188,7 +176,7 @@ class TestTheBase:
 class TestWhatTheySee:
     def test_every_field_is_described_and_what_is_described_is_there(self) -> None:
         case = Case()
-        case.pool("a", acme=8, globex=8)
+        case.pool("a", acme=8, globex=8, gpus=8, atoms=8)
         wished = desired(
             fleet(
                 entry("a", policy={"maxPending": "6h"}, ownerQuota={"gpu": 8}, offers=offers(acme=4)),
@@ -196,8 +184,7 @@ class TestWhatTheySee:
             )
         )
         live = case.live()
-        stock = [{**STOCK[0], "schedulable": 8, "oversellBefore": 1.0, "oversellAfter": 1.0}]
-        objects = Objects(make(wished, live), live, stock)
+        objects = Objects(Consequences(make(wished, live), live))
         kinds = {kind: [each.value for each in objects.of(kind)] for kind in VARIABLES if kind != "capacity"}
         kinds["capacity"] = objects.lists()["capacity"]
         for kind, values in kinds.items():
@@ -275,7 +262,15 @@ class TestWhatTheySee:
         assert holds(f"offer.quota.gpu == {UNLIMITED}", "offer", Case(), wished)
 
     def test_what_nobody_knows_of_the_capacity_is_not_there(self) -> None:
-        assert holds("capacity.all(c, !has(c.schedulable) && c.after == 8)", None, Case(), entry("a"))
+        wished = entry("a", offers=offers(acme=8))
+        assert holds("capacity.all(c, !has(c.schedulable) && c.after == 8)", None, Case(), wished)
+        assert holds("capacity.size() == 1 && capacity[0].siteId == 'site_fra1'", None, Case(), wished)
+
+    def test_tenants_and_the_capacity_are_one_sum(self) -> None:
+        """Unlimited and unlimited is unlimited, on both."""
+        wished = [entry(key, offers=offers(acme=UNLIMITED)) for key in ("a", "b")]
+        assert holds(f"capacity.map(c, c.after) == [{UNLIMITED}]", None, Case(), *wished)
+        assert holds(f"tenant.atoms.map(a, a.after) == [{UNLIMITED}]", "tenant", Case(), *wished)
 
     def test_policies_are_seen_whole(self) -> None:
         policy = {"acceptance": [{"kind": "diag.nvml"}], "own": {"deep": [1, 2.5, None, True]}}
@@ -292,5 +287,5 @@ def test_a_large_fleet_and_many_checks_take_well_under_a_second() -> None:
     live, files = Case().live(), desired(fleet(*wished, checks=rules))
     plan = make(files, live)
     began = time.process_time()
-    assert checks.check(plan, live, STOCK) == []
+    assert checks.check(Consequences(plan, live)) == []
     assert time.process_time() - began < 0.5

@@ -11,6 +11,7 @@ from better_compute.domain.problems import Problem
 from better_compute.domain.state import PoolState, QuotaRow, Rollup, Work
 from fleetctl import guards
 from fleetctl.base import Base
+from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired
 from fleetctl.live import Live
 from fleetctl.override import Override
@@ -112,7 +113,7 @@ class Case:
     ) -> list[Problem]:
         live = self.live()
         plan = make(wished, live, base=Base("main", None, base) if base else None, selected=selected)
-        return guards.check(plan, live, Override(allow or {}, "meant" if allow else None), now)
+        return guards.check(Consequences(plan, live), Override(allow or {}, "meant" if allow else None), now)
 
     def blocked(self, wished: Desired, *args: Any, **kwargs: Any) -> list[tuple[str, str]]:
         """The rules that block, each with the override that would let exactly this pass."""

@@ -9,6 +9,7 @@ import pytest
 
 from fleetctl import guards, plan, preflight
 from fleetctl.collector import paused
+from fleetctl.consequences import Consequences
 from fleetctl.render import json_, text
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.saved import read_plan
@@ -37,9 +38,10 @@ def steps(pools: int, entry: Callable[[int], str], offers: int) -> Steps:
     step("read the files")
     made = plan.make(desired, live)
     step("make the plan")
-    found = [*preflight.check(made, live, None), *guards.check(made, live, NO_OVERRIDE, NOW)]
+    does = Consequences(made, live)
+    found = [*preflight.check(made, live, None), *guards.check(does, NO_OVERRIDE, NOW)]
     step("judge it")
-    report = of_plan(made.with_findings(found), a_header(), live)
+    report = of_plan(made.with_findings(found), a_header(), does)
     step("report it")
     assert text.render(report, verbose=True)
     step("say it")

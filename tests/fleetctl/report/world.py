@@ -10,6 +10,7 @@ from better_compute.domain.atoms import ATOMS, UNLIMITED
 from better_compute.domain.ids import DERIVATION, derive
 from better_compute.domain.state import PoolState, QuotaRow, Rollup
 from fleetctl import guards, plan, preflight
+from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired
 from fleetctl.desired.load import assemble
 from fleetctl.files import read_text
@@ -101,9 +102,9 @@ class World:
         live, fleet = self.live(), wished(entries)
         made = plan.make(fleet, live)
         known = [problem for problem in preflight.check(made, live, None) if problem.severity != "unchecked"]
-        return made.with_findings([*known, *guards.check(made, live, override, live.instance.now)])
+        return made.with_findings([*known, *guards.check(Consequences(made, live), override, live.instance.now)])
 
     def report(self, entries: str, override: Override = NO_OVERRIDE, **header: Any) -> PlanReport:
         header = {"allow": override.numbers, "reason": override.reason, **header}
         made = self.plan(entries, override)
-        return of_plan(made, a_header(**header), self.live())
+        return of_plan(made, a_header(**header), Consequences(made, self.live()))
