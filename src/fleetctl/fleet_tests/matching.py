@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from better_compute.domain.values import Json, same_value
 from fleetctl.errors import EXIT_CHANGES, EXIT_OK
+from fleetctl.fleet_tests.assignment import assigned
 from fleetctl.fleet_tests.cases import Case, Expected
 from fleetctl.words import count
 
 _PROSE = frozenset({"message", "hint", "sentence", "effects", "why"})
 """Fields of sentences: a part of one is enough."""
-_NAMES = ("key", "poolId", "rule")
+_NAMES = ("key", "poolId", "toTenantId", "rule", "path")
 """Fields that tell operations and findings apart best."""
 _SHOWN = 10
+"""Of what is missing, and of what is there besides; more are counted."""
 _LONGEST = 200
 
 
@@ -67,18 +69,24 @@ def _of_list(
     """Each expected one must be one of those found, a different one each."""
     if expected is None:
         return
-    taken = _assigned(expected, found)
+    taken = assigned(_candidates(expected, found))
     used = set(taken.values())
     left = [one for index, one in enumerate(found) if index not in used]
-    for index, wanted in enumerate(expected):
-        if index not in taken:
-            yield Mismatch(_missing(name, wanted, left, told), ("expect", name, index))
+    missing = [index for index in range(len(expected)) if index not in taken]
+    for index in missing[:_SHOWN]:
+        yield Mismatch(_missing(name, expected[index], left, told), ("expect", name, index))
+    if len(missing) > _SHOWN:
+        yield Mismatch(f"missing: {_more(missing, name)}", ("expect", name, missing[_SHOWN]))
     rest = [one for one in left if one.get("severity") != "unchecked"] if not others else []
     for one in rest[:_SHOWN]:
         yield Mismatch(f"not expected: {told(one)}", ("expect", name))
     if len(rest) > _SHOWN:
-        more = count(len(rest) - _SHOWN, f"other {name.removesuffix('s')}")
-        yield Mismatch(f"not expected: {more}", ("expect", name))
+        yield Mismatch(f"not expected: {_more(rest, name)}", ("expect", name))
+
+
+def _more(them: Sequence[object], name: str) -> str:
+    """`20 other operations`."""
+    return count(len(them) - _SHOWN, f"other {name.removesuffix('s')}")
 
 
 def _missing(
@@ -96,32 +104,6 @@ def _missing(
     return f"{message}; the nearest is {told(left[index])}: {differs}"
 
 
-def _assigned(expected: Sequence[Expected], found: Sequence[Any]) -> dict[int, int]:
-    """Which of those found stands for which expected one, by number, so that as many as can be have one: where one is
-    taken, the other moves on to another if it may be that too."""
-    candidates = _candidates(expected, found)
-    holds: dict[int, int] = {}
-    holder: dict[int, int] = {}
-    for start in range(len(expected)):
-        came: dict[int, int] = {}
-        queue = deque([start])
-        free: int | None = None
-        while queue and free is None:
-            wanted = queue.popleft()
-            for index in (each for each in candidates[wanted] if each not in came):
-                came[index] = wanted
-                if index not in holder:
-                    free = index
-                    break
-                queue.append(holder[index])
-        while free is not None:
-            wanted = holder[free] = came[free]
-            before = holds.get(wanted)
-            holds[wanted] = free
-            free = before
-    return holds
-
-
 def _candidates(expected: Sequence[Expected], found: Sequence[Any]) -> list[list[int]]:
     """Those that match, by number; looked for among those of the same name alone where a name is said."""
     named: dict[tuple[str, Any], list[int]] = defaultdict(list)
@@ -134,7 +116,7 @@ def _candidates(expected: Sequence[Expected], found: Sequence[Any]) -> list[list
     for wanted in expected:
         keys = [(n, wanted[n]) for n in _NAMES if isinstance(wanted, Mapping) and isinstance(wanted.get(n), str)]
         among: Sequence[int] = min((named.get(key, []) for key in keys), key=len) if keys else everything
-        result.append([index for index in among if next(_differences(wanted, found[index]), None) is None])
+        result.append([index for index in among if _fits(wanted, found[index])])
     return result
 
 
@@ -149,7 +131,7 @@ def _differences(wanted: Json, found: Json, path: str = "", prose: bool = False)
             else:
                 yield from _differences(inner, found[name], below, name in _PROSE)
     elif isinstance(wanted, list) and isinstance(found, list):
-        taken = _in_list(wanted, found, prose)
+        taken = assigned([[i for i, it in enumerate(found) if _fits(one, it, prose)] for one in wanted])
         yield from (f"{at} has no {_spelled(one)}" for index, one in enumerate(wanted) if index not in taken)
         if not wanted and found:
             yield f"{at} is {_spelled(found)}, and [] is expected"
@@ -157,21 +139,12 @@ def _differences(wanted: Json, found: Json, path: str = "", prose: bool = False)
         yield f"{at} is {_spelled(found)}, and {_spelled(wanted)} is expected"
 
 
+def _fits(wanted: Json, found: Json, prose: bool = False) -> bool:
+    return next(_differences(wanted, found, "", prose), None) is None
+
+
 def _is_part(wanted: Json, found: Json) -> bool:
     return isinstance(wanted, str) and isinstance(found, str) and bool(wanted) and wanted in found
-
-
-def _in_list(wanted: Sequence[Json], found: Sequence[Json], prose: bool) -> set[int]:
-    """The items that are found, each as another item of the list."""
-    left = list(range(len(found)))
-    there = set()
-    for number, one in enumerate(wanted):
-        for index in left:
-            if next(_differences(one, found[index], "", prose), None) is None:
-                left.remove(index)
-                there.add(number)
-                break
-    return there
 
 
 def _leaves(value: Json) -> Iterator[Json]:
