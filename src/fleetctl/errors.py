@@ -1,8 +1,10 @@
-"""How a command ends other than well: the frozen exit codes, and the error that carries one."""
+"""How a command ends other than well: the frozen exit codes, and the errors of this project."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from better_compute.domain.problems import Problem
 
 EXIT_OK = 0
 EXIT_ERROR = 1
@@ -26,3 +28,11 @@ class Stop(Exception):  # noqa: N818 (it ends a run, and not always because of a
         self.message = message
         self.details = tuple(details)
         self.hint = hint
+
+
+class FilesError(Exception):
+    """Fleet files that cannot be read: every problem found, in the order of files and lines."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"{p.source}: {p.message}" for p in self.problems))

@@ -11,7 +11,7 @@ import click
 from better_compute.domain.escape import escape
 from better_compute.domain.problems import INTERNAL_ERROR, ComputeError, Problem
 from fleetctl.cli import streams
-from fleetctl.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_STALE, EXIT_USAGE, Stop
+from fleetctl.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_STALE, EXIT_USAGE, FilesError, Stop
 
 DEBUG = "FLEETCTL_DEBUG"
 _CODES = {EXIT_STALE: "MISMATCH", EXIT_USAGE: "USAGE"}
@@ -88,8 +88,6 @@ def _as_problem(error: BaseException) -> Problem:
 
 
 def _problems(error: BaseException) -> tuple[Problem, ...]:
-    from fleetctl.files import FilesError  # not at the top: `--help` reads no files
-
     return error.problems if isinstance(error, ComputeError | FilesError) else ()
 
 

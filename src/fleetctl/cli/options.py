@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from better_compute.domain.escape import CONTROL
 from better_compute.domain.problems import did_you_mean
 from fleetctl.cli import failure, streams
 from fleetctl.cli.streams import Format
+from fleetctl.look import LEAST_BYTES, MAX_BYTES, Look
 
 if TYPE_CHECKING:
     from fleetctl.request import Request
@@ -80,7 +81,7 @@ def _form(given: dict[str, Any]) -> Format:
     most = given.pop("max_bytes", None)
     if most is not None and form.name != "markdown":
         raise click.UsageError("--max-bytes is about a comment: it goes with --format markdown")
-    return replace(form, max_bytes=most or form.max_bytes, under=_under(given.get("path")))
+    return Format(form.name, Look(max_bytes=most or MAX_BYTES, under=_under(given.get("path"))))
 
 
 def _under(path: Path | None) -> str:
@@ -150,9 +151,9 @@ def _output(command: Command, names: Sequence[str]) -> Command:
 def _most_bytes(command: Command) -> Command:
     return click.option(
         "--max-bytes",
-        type=click.IntRange(4_000, 1 << 30),
+        type=click.IntRange(LEAST_BYTES, 1 << 30),
         metavar="N",
-        help=f"How long markdown may be; {streams.MAX_BYTES:,} by default.",
+        help=f"How long markdown may be; {MAX_BYTES:,} by default.",
     )(command)
 
 

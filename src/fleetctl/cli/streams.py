@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Final, TextIO
 
 from better_compute.domain.escape import escape
 from fleetctl.errors import EXIT_ERROR, EXIT_OK
+from fleetctl.look import PLAIN, Look
 
 if TYPE_CHECKING:
     from fleetctl.flow.finished import FileText, Finished
@@ -35,9 +36,7 @@ def colours(stream: TextIO) -> bool:
 
 def in_words(report: Report, stream: TextIO, verbose: bool = False) -> str:
     """A report as the text that `stream` will show."""
-    from fleetctl.render import text  # not at the top, nor below: `--help` renders nothing
-
-    return text.render(report, colour=colours(stream), verbose=verbose, width=window(stream))
+    return FORMATS["text"](report, stream, verbose)
 
 
 def window(stream: TextIO) -> int | None:
@@ -49,97 +48,39 @@ def window(stream: TextIO) -> int | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """How a result is to look: nothing is left out where it is `verbose`, else it keeps within `max_bytes` bytes.
-    `under` is the fleet's directory from where the command runs, so that a file is found from there."""
-
-    stream: TextIO
-    verbose: bool
-    max_bytes: int
-    under: str
-
-
-def _as_text(report: Report, look: Look) -> str:
-    return in_words(report, look.stream, look.verbose)
-
-
-def _as_json(report: Report, _: Look) -> str:
-    from fleetctl.render import json_
-
-    return json_.render(report)
-
-
-def _as_markdown(report: Report, look: Look) -> str:
-    from fleetctl.render import markdown
-
-    return markdown.render(report, verbose=look.verbose, max_bytes=look.max_bytes)
-
-
-def _as_html(report: Report, look: Look) -> str:
-    from fleetctl.render import html
-
-    return html.render(report, verbose=look.verbose)
-
-
-def _as_github(report: Report, look: Look) -> str:
-    from fleetctl.render import github
-
-    return github.render(report, under=look.under)
-
-
-def _as_junit(report: Report, look: Look) -> str:
-    from fleetctl.render import junit
-
-    return junit.render(report, under=look.under)
-
-
-def _as_sarif(report: Report, look: Look) -> str:
-    from fleetctl.render import sarif
-
-    return sarif.render(report, under=look.under)
-
-
-def _as_prometheus(report: Report, _: Look) -> str:
-    from fleetctl.render import prometheus
-
-    return prometheus.render(report)
-
-
-MAX_BYTES: Final = 65_000
-"""What hosts of pull requests take as one comment."""
+RENDERERS: Final = {
+    "text": "text",
+    "json": "json_",
+    "markdown": "markdown",
+    "html": "html",
+    "github": "github",
+    "junit": "junit",
+    "sarif": "sarif",
+    "prometheus": "prometheus",
+}
+"""By the name that `--format` takes, the module that renders it; there are no others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How a result is said, by `name`. What is not for people is told them on stderr besides, and has a document for an
-    error in the result's place. `max_bytes` and `under` are as of `Look`."""
+    """How a result is said, by `name`, as far as that does not depend on a stream."""
 
     name: str
-    render: Callable[[Report, Look], str]
-    for_people: bool = False
-    max_bytes: int = MAX_BYTES
-    under: str = ""
+    look: Look = PLAIN
+
+    @property
+    def for_people(self) -> bool:
+        """What is not is told them on stderr besides, and has a document for an error in the result's place."""
+        return self.name == "text"
 
     def __call__(self, report: Report, stream: TextIO, verbose: bool) -> str:
         """The report as `stream` will show it."""
-        return self.render(report, Look(stream=stream, verbose=verbose, max_bytes=self.max_bytes, under=self.under))
+        look = replace(self.look, verbose=verbose, colour=colours(stream), width=window(stream))
+        said: str = import_module(f"fleetctl.render.{RENDERERS[self.name]}").render(report, look)
+        return said
 
 
-FORMATS: Final = {
-    form.name: form
-    for form in (
-        Format("text", _as_text, for_people=True),
-        Format("json", _as_json),
-        Format("markdown", _as_markdown),
-        Format("html", _as_html),
-        Format("github", _as_github),
-        Format("junit", _as_junit),
-        Format("sarif", _as_sarif),
-        Format("prometheus", _as_prometheus),
-    )
-}
-"""By the name that `--format` takes; there are no others."""
+FORMATS: Final = {name: Format(name) for name in RENDERERS}
 
 FACTS: Final = ("text", "json")
 """The formats of a result that is a fact or two."""

@@ -5,7 +5,8 @@ reads a path, `read_text` the bytes of one file; both raise `FilesError` with ev
 files that a path is read from.
 """
 
-from fleetctl.files.document import Document, FilesError, Lines, Map, Merged, Seq
+from fleetctl.errors import FilesError
+from fleetctl.files.document import Document, Lines, Map, Merged, Seq
 from fleetctl.files.fleet import fleet_files, read_fleet
 from fleetctl.files.reader import read_text
 

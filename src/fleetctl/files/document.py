@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from better_compute.domain.problems import Problem, Source
+from better_compute.domain.problems import Source
 
 Position = tuple[int, int]
 """Line and column, both from 1."""
-
-
-class FilesError(Exception):
-    """Fleet files that cannot be read: every problem found, in the order of files and lines."""
-
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(f"{p.source}: {p.message}" for p in self.problems))
 
 
 class Lines:

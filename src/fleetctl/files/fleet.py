@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from better_compute.domain.problems import Problem
-from fleetctl.files.document import Document, FilesError
+from fleetctl.errors import FilesError
+from fleetctl.files.document import Document
 from fleetctl.files.reader import read_text
 from fleetctl.files.scalars import Scalars
 from fleetctl.files.unread import Unread

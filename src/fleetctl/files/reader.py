@@ -6,8 +6,9 @@ from contextlib import suppress
 
 from yaml.error import YAMLError
 
+from fleetctl.errors import FilesError
 from fleetctl.files.builder import documents
-from fleetctl.files.document import Document, FilesError
+from fleetctl.files.document import Document
 from fleetctl.files.reading import Reading, UnreadableError
 from fleetctl.files.scalars import Scalars
 from fleetctl.files.syntax import refusal

@@ -1,4 +1,4 @@
-"""What a plain scalar means: the YAML 1.2 core schema, without its traps."""
+"""What a plain scalar means, and which text may be one: the YAML 1.2 core schema, without its traps."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ _INTEGER = re.compile(r"[-+]?[0-9]+")
 _NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
 _OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_PLAIN = re.compile(
+    r"[A-Za-z_/][A-Za-z0-9_/.@+-]*(?: [A-Za-z0-9_/.@+()-]+)*|[1-9][0-9]*[a-df-z][A-Za-z0-9./-]*"  # words, or `6h`
+)
+_ELSEWHERE = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+"""Words that some reader takes for something else than text, in whatever case."""
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
@@ -58,6 +63,11 @@ def _number(text: str) -> int | float:
     if not isfinite(value):
         raise ScalarError(f"{text} is too large for a number", "write a smaller number, or quote it if it is a name")
     return value
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text is written without quotes: wherever it stands, every reader takes it for that text then."""
+    return _PLAIN.fullmatch(text) is not None and text.lower() not in _ELSEWHERE
 
 
 class Scalars(dict[str, Scalar]):

@@ -7,7 +7,7 @@ import re
 
 from better_compute.domain import escape
 from better_compute.domain.problems import INVALID_INPUT, Problem, Source
-from fleetctl.files.document import FilesError
+from fleetctl.errors import FilesError
 
 MAX_BYTES = 16 * 1024 * 1024
 

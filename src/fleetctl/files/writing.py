@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from better_compute.domain.escape import is_seen
+from fleetctl.files.scalars import is_plain
 
 _WIDTH = 100
 _BLOCKS = 3
 """Levels that are always written line by line: a document, its lists, and their entries."""
 _LONGEST_KEY = 800
 """libyaml looks for the colon of a plain `key: value` within 1024 characters."""
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./()-]+)*|[1-9][0-9]*[a-df-z][A-Za-z0-9./-]*")
-_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-"""Words that some reader takes for something else than text, in whatever case."""
 
 
 def to_yaml(document: Mapping[str, Any]) -> str:
@@ -107,7 +104,7 @@ def _scalar(value: Any) -> str:
 def _text(text: str) -> str:
     """As it is, where every reader takes that for the same text; else in quotes, with an escape for each character that
     is not seen as itself."""
-    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+    if is_plain(text):
         return text
     quoted = json.dumps(text, ensure_ascii=False)
     if quoted.isascii() and quoted.isprintable():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fleetctl.report.forms import Report
+if TYPE_CHECKING:
+    from fleetctl.report.forms import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _EVENTS = 5
 _COMMIT = 12
-_DEFAULT_OFFER = (0, False)
 
 
 def outline(report: ExplanationReport, *, verbose: bool) -> Outline:

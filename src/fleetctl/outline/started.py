@@ -27,7 +27,7 @@ _SERVED: Final = (
 )
 
 
-def outline(report: InitReport) -> Outline:
+def outline(report: InitReport, **_: bool) -> Outline:
     files = tuple(Item(mark="+", tone="good", subject=escape(file)) for file in report["files"])
     return Outline(
         kind="init",

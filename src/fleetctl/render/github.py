@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import outline, plain, results
+from fleetctl.look import PLAIN, Look
+from fleetctl.outline import outline
+from fleetctl.outline.results import results
+from fleetctl.outline.shape import plain
 
 if TYPE_CHECKING:
-    from fleetctl.outline import Outline, Result
+    from fleetctl.outline.results import Result
+    from fleetctl.outline.shape import Outline
     from fleetctl.report.forms import Report
 
 _COMMANDS: Final = {"failed": "error", "warned": "warning", "skipped": "notice"}
@@ -18,10 +22,10 @@ _MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
-def render(report: Report, *, under: str = "") -> str:
-    """The worst first. `under` is where the fleet's directory is in the repository; files are named from there."""
+def render(report: Report, look: Look = PLAIN) -> str:
+    """The worst first. Files are named from where the command runs."""
     found = list(results(report))
-    lines = [_line(_COMMANDS[status], one, under) for status in _COMMANDS for one in found if one.status == status]
+    lines = [_line(_COMMANDS[status], one, look.under) for status in _COMMANDS for one in found if one.status == status]
     return "".join(f"{line}\n" for line in (*_sums(outline(report)), *lines))
 
 

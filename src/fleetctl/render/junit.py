@@ -9,16 +9,20 @@ from xml.sax.saxutils import escape as xml
 from xml.sax.saxutils import quoteattr
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import outline, plain, results
+from fleetctl.look import PLAIN, Look
+from fleetctl.outline import outline
+from fleetctl.outline.results import results
+from fleetctl.outline.shape import plain
 
 if TYPE_CHECKING:
-    from fleetctl.outline import Outline, Result
+    from fleetctl.outline.results import Result
+    from fleetctl.outline.shape import Outline
     from fleetctl.report.forms import Report
 
 
-def render(report: Report, *, under: str = "") -> str:
-    """A suite for each kind of result, and one for the whole that fails with any of them. ASCII. `under` is where the
-    fleet's directory is in the repository; files are named from there."""
+def render(report: Report, look: Look = PLAIN) -> str:
+    """A suite for each kind of result, and one for the whole that fails with any of them. ASCII. Files are
+    named from where the command runs."""
     found, words = list(results(report)), outline(report)
     groups: dict[str, list[Result]] = {}
     for one in found:
@@ -29,7 +33,7 @@ def render(report: Report, *, under: str = "") -> str:
         '<?xml version="1.0" encoding="UTF-8"?>',
         f"<testsuites{_attributes(name=name, **_counts(found, failed))}>",
         *_whole(words, name, failed),
-        *(line for group, members in groups.items() for line in _suite(group, members, words.kind, under)),
+        *(line for group, members in groups.items() for line in _suite(group, members, words.kind, look.under)),
         "</testsuites>",
     ]
     return "".join(f"{line}\n" for line in lines).encode("ascii", "xmlcharrefreplace").decode()

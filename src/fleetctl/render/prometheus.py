@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
+from fleetctl.look import PLAIN, Look
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import DriftReport, Report
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _LONGEST = 128
 
 
-def render(report: Report) -> str:
+def render(report: Report, _look: Look = PLAIN) -> str:
     """The metrics of a drift; of another report (an error in its place) that there was no check."""
     lines = (
         _drift(report)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from fleetctl import __version__
-from fleetctl.outline import results
+from fleetctl.look import PLAIN, Look
+from fleetctl.outline.results import results
 
 if TYPE_CHECKING:
-    from fleetctl.outline import Result
+    from fleetctl.outline.results import Result
     from fleetctl.report.forms import Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -18,8 +19,8 @@ _LEVELS: Final = {"failed": "error", "warned": "warning", "skipped": "note"}
 """What passed is no result."""
 
 
-def render(report: Report, *, under: str = "") -> str:
-    """One run. ASCII. `under` is where the fleet's directory is in the repository; files are named from there."""
+def render(report: Report, look: Look = PLAIN) -> str:
+    """One run. ASCII. Files are named from where the command runs."""
     found = [one for one in results(report) if one.status in _LEVELS]
     rules = {rule: index for index, rule in enumerate(dict.fromkeys(one.rule for one in found))}
     driver = {"name": "fleetctl", "version": __version__, "rules": [{"id": rule} for rule in rules]}
@@ -27,7 +28,7 @@ def render(report: Report, *, under: str = "") -> str:
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": report["kind"] != "error"}],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(one, rules[one.rule], under) for one in found],
+        "results": [_result(one, rules[one.rule], look.under) for one in found],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fleetctl.formatting import FormattedFile
-from fleetctl.report import forms
 from fleetctl.spelling import FORMAT_VERSION
+
+if TYPE_CHECKING:
+    from fleetctl.report import forms
 
 
 def of_format(files: Sequence[FormattedFile], *, check: bool) -> forms.FormatReport:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from better_compute.domain.ids import DERIVATION
-from fleetctl.report import forms
 from fleetctl.spelling import FORMAT_VERSION
+
+if TYPE_CHECKING:
+    from fleetctl.report import forms
 
 
 def of_id(pool_id: str, key: str, tenant_id: str, caller: str) -> forms.IdReport:

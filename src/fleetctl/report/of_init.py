@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from better_compute.domain.policy.secrets import mask_text
-from fleetctl.report import forms
 from fleetctl.spelling import FORMAT_VERSION
 from fleetctl.starter import Started
+
+if TYPE_CHECKING:
+    from fleetctl.report import forms
 
 
 def of_init(started: Started) -> forms.InitReport:

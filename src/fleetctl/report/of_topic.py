@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from better_compute.domain.policy.secrets import mask_text
 from better_compute.domain.problems import Source
 from fleetctl.catalogue import Entry
-from fleetctl.report import forms, problems
+from fleetctl.report import problems
 from fleetctl.spelling import FORMAT_VERSION
+
+if TYPE_CHECKING:
+    from fleetctl.report import forms
 
 
 def of_topic(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from better_compute.domain.policy.secrets import mask_text
 from better_compute.domain.problems import Problem, Source
-from fleetctl.report import forms
 from fleetctl.spelling import FORMAT_VERSION
+
+if TYPE_CHECKING:
+    from fleetctl.report import forms
 
 
 def source(place: Source) -> forms.Source:

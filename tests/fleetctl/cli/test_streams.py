@@ -58,7 +58,7 @@ class TestFormats:
     def test_every_renderer_has_its_name_and_none_stands_for_another(self) -> None:
         there = {module.name.strip("_") for module in iter_modules(render.__path__)}
         assert set(streams.FORMATS) == there
-        assert len({each.render for each in streams.FORMATS.values()}) == len(there)
+        assert len(set(streams.RENDERERS.values())) == len(there)
 
     @pytest.mark.parametrize("name", COMMANDS)
     def test_a_command_offers_those_that_hold_for_its_result(self, name: str) -> None:

@@ -10,6 +10,7 @@ from better_compute.domain.state import PoolState, QuotaRow, Rollup, Work
 from better_compute.wire.views import EventView
 from fleetctl.catalogue import Entry
 from fleetctl.explain import Explained
+from fleetctl.look import Look
 from fleetctl.render import text
 from fleetctl.report.of_explain import of_explained
 from fleetctl.report.of_topic import of_topic
@@ -50,7 +51,7 @@ def explained(name: str) -> Explained:
 
 @pytest.mark.parametrize("name", NASTY)
 def test_a_pool_with_hostile_names_acts_on_no_terminal(name: str) -> None:
-    shown = text.render(of_explained(name, explained(name)), verbose=True)
+    shown = text.render(of_explained(name, explained(name)), Look(verbose=True))
     assert name not in shown
     assert all(letter.isprintable() or letter == "\n" for letter in shown)
 
@@ -75,7 +76,7 @@ def test_many_changes_are_told_to_those_who_ask_for_them() -> None:
     report = of_explained(
         "a", Explained(pool_id="a", key="a", entry=None, server="s", state=found.state, events=events)
     )
-    short, whole = (text.render(report, verbose=verbose) for verbose in (False, True))
+    short, whole = (text.render(report, Look(verbose=verbose)) for verbose in (False, True))
     assert (short.count("by hand"), whole.count("by hand")) == (5, 9)
     assert "and 4 more (--verbose)" in short
 
@@ -84,5 +85,5 @@ def test_a_long_value_is_cut_unless_all_is_asked_for() -> None:
     (entry,) = wished(ENTRY % ("x" * 500)).entries.values()
     report = of_explained("fra1-a", Explained(pool_id=entry.pool_id, key=entry.key, entry=entry))
     assert "x" * 100 not in text.render(report)
-    assert "x" * 500 in text.render(report, verbose=True)
+    assert "x" * 500 in text.render(report, Look(verbose=True))
     assert "nobody was asked" in text.render(report)

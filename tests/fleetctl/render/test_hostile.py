@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fleetctl.look import Look
 from fleetctl.render import markdown, text
 from tests.fleetctl.render.checks import CHECKS
 from tests.fleetctl.render.formats import NAMES, rendered
@@ -88,7 +89,7 @@ def test_json_is_ascii_on_lines_of_its_own(poison: str, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_acts_on_a_terminal_in_a_window(kind: str, verbose: bool, colour: bool, width: int) -> None:
     report = poisoned(every_kind()[kind], "::" + HOSTILE["ansi"] + HOSTILE["line"])
-    shown = text.render(report, verbose=verbose, colour=colour, width=width)
+    shown = text.render(report, Look(verbose=verbose, colour=colour, width=width))
     for sequence in ("\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m"):
         shown = shown.replace(sequence, "")
     assert all(line.isprintable() for line in shown.split("\n"))
@@ -97,9 +98,9 @@ def test_nothing_acts_on_a_terminal_in_a_window(kind: str, verbose: bool, colour
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_string_adds_a_line_to_a_terminal(kind: str) -> None:
     report = every_kind()[kind]
-    honest = text.render(poisoned(report, "z"), verbose=True)
+    honest = text.render(poisoned(report, "z"), Look(verbose=True))
     for poison in HOSTILE.values():
-        hostile = text.render(poisoned(report, poison), verbose=True)
+        hostile = text.render(poisoned(report, poison), Look(verbose=True))
         # Long values take lines of their own: nothing else may add one.
         long = sum(len(o["changes"]) for o in report.get("operations", [])) + len(report.get("fields", []))
         assert hostile.count("\n") <= honest.count("\n") + long
@@ -111,7 +112,7 @@ def test_no_string_adds_a_line_to_a_terminal(kind: str) -> None:
 @pytest.mark.parametrize("poison", [poison for poison in HOSTILE if poison != "no letters"])
 def test_a_comment_keeps_its_size_and_its_sums(poison: str, kind: str, most: int) -> None:
     report = poisoned(every_kind()[kind], HOSTILE[poison])
-    shown = markdown.render(report, verbose=True, max_bytes=most)
+    shown = markdown.render(report, Look(verbose=True, max_bytes=most))
     CHECKS["markdown"](shown)
     assert len(shown.encode()) <= most
     assert kind != "plan" or "1 to archive, 1 to withdraw" in shown

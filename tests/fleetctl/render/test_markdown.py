@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fleetctl.look import Look
 from fleetctl.render import markdown
 from tests.fleetctl.render import checks
 from tests.fleetctl.render.reports import (
@@ -26,7 +27,7 @@ LEFT = re.compile(r"\*\*([0-9,]+) lines are left out\.\*\*")
 
 def shown(report: Any, **how: Any) -> str:
     """The comment, once it is seen to be sound."""
-    made = markdown.render(report, **how)
+    made = markdown.render(report, Look(**how))
     checks.markdown(made)
     return made
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from better_compute.domain.policy.secrets import SENSITIVE
+from fleetctl.look import Look
 from fleetctl.render import text
 from fleetctl.report.forms import ApplyReport, Drifted, DriftReport, ErrorReport, Outcome, Problem, WhoamiReport
 from tests.builders import NOW
@@ -66,7 +67,7 @@ def a_drifted(**fields: Any) -> Drifted:
 
 
 def lines(report: Any, **how: Any) -> list[str]:
-    return text.render(report, **how).splitlines()
+    return text.render(report, Look(**how)).splitlines()
 
 
 class TestApply:
@@ -154,7 +155,7 @@ class TestDrift:
         assert shown[start + 7] == (
             "since 1970-01-01 00:00:00 UTC, the last 1970-01-01 00:00:04 UTC by sa_ops (pool.offered)"
         )
-        assert "fra1-0, fra1-1, fra1-2, fra1-3, fra1-4 for acme" in text.render(a_drift(*alike), verbose=True)
+        assert "fra1-0, fra1-1, fra1-2, fra1-3, fra1-4 for acme" in text.render(a_drift(*alike), Look(verbose=True))
         assert lines(a_drift(*alike))[-1] == "Drift: 5 changed."
 
     def test_no_drift_is_one_line(self) -> None:

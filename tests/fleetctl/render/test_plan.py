@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from better_compute.domain.atoms import UNLIMITED
+from fleetctl.look import Look
 from fleetctl.override import Override
 from fleetctl.render import json_, text
 from fleetctl.report.forms import PlanReport
@@ -16,7 +17,7 @@ from tests.fleetctl.report.world import World
 
 
 def lines(report: PlanReport, **how: Any) -> list[str]:
-    return text.render(report, **how).splitlines()
+    return text.render(report, Look(**how)).splitlines()
 
 
 def line_with(report: PlanReport, part: str, **how: Any) -> str:
@@ -184,7 +185,7 @@ def test_long_values_are_cut_but_not_where_they_differ() -> None:
     assert "x old" in line
     assert "x new" in line
     assert same not in line
-    assert same in text.render(report, verbose=True)
+    assert same in text.render(report, Look(verbose=True))
 
 
 class TestHeader:
@@ -290,7 +291,7 @@ def test_findings_that_say_the_same_are_counted() -> None:
 
 
 def test_colour_is_there_only_when_asked_for(report: PlanReport) -> None:
-    plain, coloured = text.render(report), text.render(report, colour=True)
+    plain, coloured = text.render(report), text.render(report, Look(colour=True))
     assert "\x1b" not in plain
     assert "\x1b[31m- archive" in coloured
     assert "\x1b[32m+ create" in coloured

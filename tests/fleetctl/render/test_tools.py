@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from junitparser import JUnitXml
 
+from fleetctl.look import Look
 from fleetctl.render import github, junit, prometheus, sarif
 from tests.fleetctl.render.reports import a_drift, a_plan, a_validation, an_apply, drifted, outcome, problem, source
 
 
 class TestGithub:
     def test_findings_and_destructive_operations_are_annotations_at_their_place(self) -> None:
-        lines = github.render(a_plan(), under="fleets/fra1").splitlines()
+        lines = github.render(a_plan(), Look(under="fleets/fra1")).splitlines()
         where = "file=fleets/fra1/fra1.yaml,line=17,col=5"
         hint = '%0AHint: if that is meant: --allow archives=1 --reason "why"'
         assert f"::error {where},title=guard.archives::1 pool would be archived, and none may{hint}" in lines
@@ -70,7 +71,7 @@ class TestJunit:
 
 class TestSarif:
     def run(self, report: Any, **how: Any) -> Any:
-        (run,) = json.loads(sarif.render(report, **how))["runs"]
+        (run,) = json.loads(sarif.render(report, Look(**how)))["runs"]
         return run
 
     def test_a_result_has_its_rule_its_level_and_its_place(self) -> None:

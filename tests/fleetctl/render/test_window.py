@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from fleetctl.look import Look
 from fleetctl.render import text
 from fleetctl.render.text.window import wrapped
 from tests.fleetctl.render.reports import a_plan, every_kind
@@ -17,7 +18,7 @@ _SEQUENCE = re.compile("\x1b\\[[0-9]+m")
 @pytest.mark.parametrize("kind", every_kind())
 def test_no_word_is_lost_and_no_line_is_too_long_that_could_be_shorter(kind: str, width: int) -> None:
     report = every_kind()[kind]
-    narrow = text.render(report, width=width)
+    narrow = text.render(report, Look(width=width))
     for line in narrow.splitlines():
         assert len(line) <= width or len(line.split()) == 1 or len(line.split()[-1]) > width // 2, line
     if kind != "plan":  # its tables are told otherwise
@@ -25,7 +26,7 @@ def test_no_word_is_lost_and_no_line_is_too_long_that_could_be_shorter(kind: str
 
 
 def test_every_destructive_operation_stands_whole_in_the_narrowest_window() -> None:
-    shown = " ".join(text.render(a_plan(), width=30).split())
+    shown = " ".join(text.render(a_plan(), Look(width=30)).split())
     assert (
         "- archive fra1-old (tombstone, intent, fra1.yaml:17) live -> archived ! cannot be undone, the key is" in shown
     )
@@ -33,13 +34,13 @@ def test_every_destructive_operation_stands_whole_in_the_narrowest_window() -> N
 
 
 def test_a_table_that_does_not_fit_is_told_in_sentences() -> None:
-    shown = " ".join(text.render(a_plan(), width=50).split())
+    shown = " ".join(text.render(a_plan(), Look(width=50)).split())
     assert "H100, acme: before 40, after 32, in use 20, cost/h before 100.00, after 80.00 below use, 4 frozen" in shown
     assert "oversell before 0.75x, after 1.50x oversold" in shown
 
 
 def test_colours_take_no_column() -> None:
-    plain, coloured = (text.render(a_plan(), width=60, colour=colour) for colour in (False, True))
+    plain, coloured = (text.render(a_plan(), Look(width=60, colour=colour)) for colour in (False, True))
     assert _SEQUENCE.sub("", coloured) == plain
     assert coloured != plain
 
@@ -54,4 +55,4 @@ def test_without_a_window_no_line_is_broken() -> None:
 
 
 def test_a_terminal_that_is_too_narrow_to_read_breaks_lines_itself() -> None:
-    assert text.render(a_plan(), width=5).count("because the files mark it archived") == 1
+    assert text.render(a_plan(), Look(width=5)).count("because the files mark it archived") == 1

@@ -10,6 +10,7 @@ import pytest
 from fleetctl import guards, plan, preflight
 from fleetctl.collector import paused
 from fleetctl.consequences import Consequences
+from fleetctl.look import Look
 from fleetctl.render import json_, text
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.saved import read_plan
@@ -43,7 +44,7 @@ def steps(pools: int, entry: Callable[[int], str], offers: int) -> Steps:
     step("judge it")
     report = of_plan(made.with_findings(found), a_header(), does)
     step("report it")
-    assert text.render(report, verbose=True)
+    assert text.render(report, Look(verbose=True))
     step("say it")
     assert read_plan(json_.render(report).encode())["digest"] == made.digest
     step("write and read it")

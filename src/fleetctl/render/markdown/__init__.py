@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from fleetctl.look import PLAIN, Look
 from fleetctl.outline import outline
 from fleetctl.render.markdown import blocks, fit
 from fleetctl.render.markdown.blocks import ALARM
@@ -12,12 +13,9 @@ from fleetctl.render.markdown.fit import Block
 from fleetctl.render.markdown.inline import code, cut, marker, sentence
 
 if TYPE_CHECKING:
-    from fleetctl.outline import Outline
+    from fleetctl.outline.shape import Outline
     from fleetctl.report.forms import Report
 
-MAX_BYTES: Final = 65_000
-LEAST_BYTES: Final = 4_000
-"""Room for the head, whatever names stand in it."""
 _AT_ONCE = ("base", "part", "prune", "allow", "reason")
 """Facts that change what the sums mean."""
 _OPENINGS = 3
@@ -25,16 +23,16 @@ _FOOTER = 400
 _KEPT_IN: Final = {"plan": "plan.json", "apply": "report.json", "drift": "drift.json"}
 
 
-def render(report: Report, *, verbose: bool = False, max_bytes: int = MAX_BYTES) -> str:
-    """The report in at most `max_bytes` bytes of UTF-8, `LEAST_BYTES` at least. The first line is a marker by which a
-    later comment on the same fleet finds this one; it is well-formed wherever it is cut, and says what is left out."""
-    words = outline(report, verbose=verbose)
+def render(report: Report, look: Look = PLAIN) -> str:
+    """The report in at most as many bytes of UTF-8 as it may have. The first line is a marker by which a later comment
+    on the same fleet finds this one; it is well-formed wherever it is cut, and says what is left out."""
+    words = outline(report, verbose=look.verbose)
     made = [block for section in words.sections for block in blocks.of_section(section)]
     made.sort(key=lambda block: max(block.rank, ALARM))
     rest = [fact for fact in words.facts if fact.name not in _AT_ONCE]
     if rest:
         made.append(blocks.facts(rest))
-    text = "".join(fit.fit(_head(words), made, max_bytes - _FOOTER))
+    text = "".join(fit.fit(_head(words), made, look.max_bytes - _FOOTER))
     return text + _footer(words.kind, made)
 
 

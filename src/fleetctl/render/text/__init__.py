@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleetctl.outline import outline, progress
+from fleetctl.look import PLAIN, Look
+from fleetctl.outline import outline
 from fleetctl.render.text import lines
 from fleetctl.render.text.style import Style, inert
 from fleetctl.render.text.window import wrapped
@@ -13,10 +14,11 @@ if TYPE_CHECKING:
     from fleetctl.report.forms import Outcome, Report
 
 
-def render(report: Report, *, colour: bool = False, verbose: bool = False, width: int | None = None) -> str:
-    """The report in lines of text, each ended. Text from files and servers is escaped; only `colour` adds sequences.
-    Lines go on below themselves where a window of `width` columns does not hold them; None: there is no window."""
-    shown = (inert(line) for line in lines.lines(outline(report, verbose=verbose), Style(colour, width)))
+def render(report: Report, look: Look = PLAIN) -> str:
+    """The report in lines of text, each ended. Text from files and servers is escaped; only colour adds sequences.
+    Lines go on below themselves where the window does not hold them."""
+    words, width = outline(report, verbose=look.verbose), look.width
+    shown = (inert(line) for line in lines.lines(words, Style(look.colour, width)))
     if width is not None:
         shown = (part for line in shown for part in wrapped(line, width))
     return "".join(f"{line}\n" for line in shown)
@@ -24,6 +26,8 @@ def render(report: Report, *, colour: bool = False, verbose: bool = False, width
 
 def progress_line(outcome: Outcome, number: int, total: int, *, colour: bool = False) -> str:
     """One operation that ended, the `number`th of `total`: `[ 3/12] done    offer fra1-h100 to acme`."""
+    from fleetctl.outline.applied import progress  # not at the top: it is told while an apply runs
+
     status, text = progress(outcome)
     padded = Style(colour).toned(status.tone, f"{status.text:<7}")
     return f"[{number:>{len(str(total))}}/{total}] {padded} {text}"

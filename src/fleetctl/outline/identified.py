@@ -1,4 +1,4 @@
-"""The small reports in words: validation, a derived id, who one is, errors."""
+"""Who one is, in words: identity, server, pins, missing rights, and the clock."""
 
 from __future__ import annotations
 
@@ -6,33 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import problems
-from fleetctl.outline.head import files, server
-from fleetctl.outline.shape import Fact, Outline, Words, filled
+from fleetctl.outline.head import server
+from fleetctl.outline.shape import Fact, Outline
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import ErrorReport, IdReport, ValidationReport, WhoamiReport
+    from fleetctl.report.forms import WhoamiReport
 
 _IN_STEP_MS, _NOTED_OFFSET_MS = 100, 2000
 
 
-def validation(report: ValidationReport, *, verbose: bool) -> Outline:
-    summary = report["summary"]
-    found = problems.tally(summary["errors"], summary["warnings"], summary["unchecked"])
-    counts = files(summary["entries"] or 0, summary["offers"] or 0)
-    valid = Words(f"Valid: {counts}.", "good"), Words(f" {found}." if found else "")
-    return Outline(
-        kind="validation",
-        sections=filled(problems.section(report["problems"], "", verbose=verbose)),
-        closing=(valid if report["valid"] else (Words(f"Not valid: {found}.", "bad"),),),
-    )
-
-
-def derived_id(report: IdReport) -> Outline:
-    return Outline(kind="id", closing=((Words(escape(report["id"]), foreign=True),),))
-
-
-def whoami(report: WhoamiReport) -> Outline:
+def outline(report: WhoamiReport, **_: bool) -> Outline:
     identity, pins, missing = report["identity"], report["pins"], report["missing"]
     apply = _rights("apply", missing["apply"])
     if pins["caller"] is not None and pins["caller"] != identity["id"]:
@@ -46,10 +29,6 @@ def whoami(report: WhoamiReport) -> Outline:
         _offset(report["clockOffsetMs"]),
     )
     return Outline(kind="whoami", facts=facts)
-
-
-def error(report: ErrorReport, *, verbose: bool) -> Outline:
-    return Outline(kind="error", sections=filled(problems.section(report["problems"], "", verbose=verbose)))
 
 
 def _pins(url: str | None, tenant_id: str, caller: str | None) -> str:
