@@ -9,31 +9,31 @@ from fleetctl.desired import Desired, PoolEntry
 from fleetctl.diff import Cause, Change, Diff, OfferDiff, PoolDiff, offer_changes, policy_changes, quota_changes
 
 
-def labelled(diff: Diff, base: Desired | None) -> Diff:
-    """The differences with their causes. `base` is settled on the same pools; None: no cause is known."""
-    if base is None:
-        return diff
-    return replace(diff, pools=tuple(_pool(pool, base.entries.get(pool.entry.pool_id), base) for pool in diff.pools))
+def labelled(diff: Diff, was: Desired | None) -> Diff:
+    """The differences with their causes. `was` is the fleet of the base, settled on the same pools; None: no cause is
+    known."""
+    return diff if was is None else replace(diff, pools=tuple(_pool(pool, was) for pool in diff.pools))
 
 
-def _pool(diff: PoolDiff, was: PoolEntry | None, base: Desired) -> PoolDiff:
+def _pool(diff: PoolDiff, fleet: Desired) -> PoolDiff:
+    was = fleet.entries.get(diff.entry.pool_id)
     moved = _Moved(_paths(diff.entry, was))
     return replace(
         diff,
         changes=moved.label(diff.changes),
         owner_quota=moved.label(diff.owner_quota),
         offers=tuple(_offer(offer, diff.entry, was) for offer in diff.offers),
-        cause=_whole(diff, was, base),
+        cause=_whole(diff, was, fleet),
     )
 
 
-def _whole(diff: PoolDiff, was: PoolEntry | None, base: Desired) -> Cause | None:
+def _whole(diff: PoolDiff, was: PoolEntry | None, fleet: Desired) -> Cause | None:
     """Why the pool is to be created, or archived."""
     match diff.archives:
         case "tombstone":
             return "drift" if was is not None and was.archived else "intent"
         case "replaced" if diff.heir is not None:
-            heir = base.entries.get(diff.heir.pool_id)
+            heir = fleet.entries.get(diff.heir.pool_id)
             return "drift" if heir is not None and heir.replaces == diff.heir.replaces else "intent"
         case "removed":
             return "intent"

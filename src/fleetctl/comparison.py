@@ -70,7 +70,7 @@ def compared(
     """
     settled = identity.settle(desired, live.pools)
     was = _was(base, live)
-    whole = compare(settled, live.pools, base=was, prune=prune)
+    whole = compare(settled, live.pools, was=was, prune=prune)
     if prune and base is None:
         raise _no_base(whole.removed, settled.desired)
     labelled = causes.labelled(whole, was)

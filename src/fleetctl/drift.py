@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from better_compute.domain.problems import Source, errors
+from fleetctl import expected
 from fleetctl.comparison import Comparison
-from fleetctl.desired import Desired, Expected, PoolEntry
-from fleetctl.diff import Cause, Change, Diff, OfferDiff, PoolDiff, Removed
+from fleetctl.desired import Desired, PoolEntry
+from fleetctl.diff import Change, Diff, OfferDiff, PoolDiff, Removed
+from fleetctl.expected import Holding
 from fleetctl.files import FilesError
 from fleetctl.history import History, Reader
-from fleetctl.words import time
 
 Kind = Literal["changed", "pending", "removed"]
 
@@ -33,7 +34,6 @@ class Drifted:
     what: str
     changes: tuple[Change, ...]
     source: Source | None
-    cause: Cause | None = None
     since: int | None = None
     actor_id: str | None = None
     event_type: str | None = None
@@ -63,17 +63,16 @@ def find(comparison: Comparison, read_history: Reader, now: int) -> Drift:
     if wrong := errors(comparison.settled.problems):
         raise FilesError(wrong)
     desired = comparison.desired
-    holding = _holding(desired.expected, now)
-    found = [_judged(one, holding) for one in _all(comparison.diff, desired)]
-    rest = {one.pool_id for one in _all(comparison.outside, desired) if _judged(one, holding).expected is None}
+    holds = expected.holding(desired.expected, now)
+    found = [_judged(one, holds) for one in _all(comparison.diff, desired)]
+    rest = {one.pool_id for one in _all(comparison.outside, desired) if _judged(one, holds).expected is None}
     last = read_history({one.pool_id for one in found}, 0)
-    names = {name for one in found for name in (one.key, one.pool_id)}
-    over = [e for e in desired.expected if e.until is not None and e.until <= now and e.key in names]
+    names = {name for one in found for name in (one.key, one.pool_id) if name}
     return Drift(
         comparison=comparison,
         found=tuple(_attributed(one, last, desired) for one in found),
         outside=len(rest),
-        remarks=tuple(_expired(each) for each in over),
+        remarks=tuple(expected.expired(desired.expected, now, names)),
     )
 
 
@@ -90,11 +89,11 @@ def _of_pool(diff: PoolDiff, desired: Desired) -> list[Drifted]:
     # Apart: who expects a difference does not expect what keeps the pool from being as wished.
     found += [_drifted(entry, problem.message, ()) for problem in diff.problems[:1]]
     if what := _what(diff):
-        found.append(_drifted(entry, what, diff.changes, cause=diff.cause))
+        found.append(_drifted(entry, what, diff.changes))
     if diff.owner_quota:
         found.append(_drifted(entry, "the owner's quota differs", diff.owner_quota, desired.tenant_id))
     if diff.live is not None:
-        found += [_drifted(entry, _offer_words(o), o.changes, o.tenant_id, o.cause) for o in diff.offers]
+        found += [_drifted(entry, _offer_words(o), o.changes, o.tenant_id) for o in diff.offers]
     return found
 
 
@@ -114,13 +113,7 @@ def _offer_words(offer: OfferDiff) -> str:
     return "the offer differs" if offer.after else "the offer stands in no file"
 
 
-def _drifted(
-    entry: PoolEntry,
-    what: str,
-    changes: tuple[Change, ...],
-    to_tenant_id: str | None = None,
-    cause: Cause | None = None,
-) -> Drifted:
+def _drifted(entry: PoolEntry, what: str, changes: tuple[Change, ...], to_tenant_id: str | None = None) -> Drifted:
     place = entry.offer_places.get(to_tenant_id, entry.place) if to_tenant_id else entry.place
     return Drifted(
         kind="pending",
@@ -130,7 +123,6 @@ def _drifted(
         what=what,
         changes=changes,
         source=place.source(),
-        cause=cause,
     )
 
 
@@ -146,6 +138,21 @@ def _removed(removed: Removed, desired: Desired) -> Drifted:
         changes=(),
         source=None,
     )
+
+
+def _judged(drifted: Drifted, holds: Holding) -> Drifted:
+    """With why it may differ, where that is said of all of it."""
+    paths = [_path(drifted, change.path) for change in drifted.changes] or [_path(drifted, "")]
+    names = (drifted.key or "", drifted.pool_id)
+    return replace(drifted, expected=expected.why(holds, names, paths))
+
+
+def _path(drifted: Drifted, path: str) -> str:
+    """Where something differs, seen from the entry: `policy.maxPending`, `ownerQuota.gpu`, `offers[acme].quota.gpu`."""
+    if drifted.to_tenant_id is None or path.startswith("ownerQuota"):
+        return path
+    offer = f"offers[{drifted.to_tenant_id}]"
+    return f"{offer}.{path}" if path else offer
 
 
 def _attributed(drifted: Drifted, last: History, desired: Desired) -> Drifted:
@@ -165,51 +172,3 @@ def _is_drift(drifted: Drifted) -> bool:
     """Whether all of it moved live, since the base: a pool that was never there did not."""
     causes = [change.cause for change in drifted.changes]
     return bool(causes) and all(cause == "drift" for cause in causes)
-
-
-# What the files expect.
-
-Holding = Mapping[str, tuple[Expected, ...]]
-"""Expectations that hold now, by key."""
-
-
-def _holding(expected: Iterable[Expected], now: int) -> Holding:
-    found: dict[str, tuple[Expected, ...]] = {}
-    for each in expected:
-        if each.until is None or now < each.until:
-            found[each.key] = (*found.get(each.key, ()), each)
-    return found
-
-
-def _judged(drifted: Drifted, holding: Holding) -> Drifted:
-    """With why it may differ, where that is said of all of it."""
-    known = [each for name in (drifted.key or "", drifted.pool_id) for each in holding.get(name, ())]
-    if not known:
-        return drifted
-    paths = [_path(drifted, change.path) for change in drifted.changes] or [_path(drifted, "")]
-    why = [next((each.reason for each in known if _covers(each.path, path)), None) for path in paths]
-    reasons = [reason for reason in why if reason is not None]
-    if len(reasons) < len(why):
-        return drifted
-    return replace(drifted, expected="; ".join(dict.fromkeys(reasons)))
-
-
-def _path(drifted: Drifted, path: str) -> str:
-    """Where something differs, seen from the entry: `policy.maxPending`, `ownerQuota.gpu`, `offers[acme].quota.gpu`."""
-    if drifted.to_tenant_id is None or path.startswith("ownerQuota"):
-        return path
-    offer = f"offers[{drifted.to_tenant_id}]"
-    return f"{offer}.{path}" if path else offer
-
-
-def _covers(expected: str | None, path: str) -> bool:
-    """Whether a path is the expected one, or below it."""
-    if expected is None or path == expected:
-        return True
-    return path.startswith((f"{expected}.", f"{expected}["))
-
-
-def _expired(expected: Expected) -> str:
-    about = f"{expected.key}, {expected.path}" if expected.path else expected.key
-    until = time(expected.until or 0)
-    return f"{expected.place.source()}: {about} was expected to differ until {until}, and counts again"

@@ -94,8 +94,8 @@ def check_empty(read_back: Desired, live: Live, wished: Desired) -> None:
     plan = make(read_back, live)
     assert plan.operations == ()
     assert [p for p in plan.findings if p.severity != "warning"] == []
-    assert plan.removed == ()
-    assert plan.foreign == 0
+    assert plan.comparison.diff.removed == ()
+    assert plan.comparison.diff.foreign == 0
     assert (read_back.fleet, read_back.caller, read_back.key_prefix) == (wished.fleet, "sa_fleet", wished.key_prefix)
 
 
@@ -108,7 +108,9 @@ def test_the_plan_of_an_export_is_empty(found: tuple[PoolState, ...], prefixed: 
         directory = Path(name)
         export.save(directory, export.by_file(root, entries))
         check_empty(load(directory), live, wished)
+        assert {file.status for file in format_fleet(directory, check=True)} == {"unchanged"}
     text = export.one_text(root, entries)
+    assert format_text(text) == text
     check_empty(assemble(read_text(text.encode(), "fleet.yaml"), Path("/fleet")), live, wished)
     document = json.dumps(export.one_document(root, entries))
     if LONG in document or "\\u00e9" * 1000 in document:  # no reader of YAML takes JSON with names so long
@@ -237,7 +239,8 @@ def test_10_000_pools_take_about_a_second() -> None:
 
 
 HAND: list[dict[str, Any]] = [
-    {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H200", "policy": {"x": None, "no": "no"}},
+    {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H200"}
+    | {"policy": {"x": None, "no": "no", "a+b": ["x@y", "/dev/x", "a b", "6h", "1e3", "a: b"]}},
     {"siteId": "site_ams1", "class": "provider", "gpuModel": "H100", "providerAccountId": "pa_north", "agent": "none"},
     {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "L40S", "idempotencyKey": "fra1-a"},
     {"siteId": "site_waw1", "class": "metal-host", "gpuModel": "L40S", "sharing": "timeslice", "idempotencyKey": "0010"}
@@ -285,8 +288,9 @@ class TestCommand:
             "fleet.yaml", "site_ams1.yaml", "site_fra1.yaml", "site_waw1.yaml",
         ]  # fmt: skip
         assert self.planned(home, out)["fleet"] == "platform"
-        ran = home.run("validate")
-        assert ran.code == 0, ran.said
+        for command in (("validate",), ("fmt", "--check")):
+            ran = home.run(*command)
+            assert ran.code == 0, ran.said
 
     @pytest.mark.parametrize("form", ["text", "json"])
     def test_over_stdout(self, home: Home, tmp_path: Path, form: str) -> None:

@@ -217,7 +217,7 @@ def test_a_replaced_pool_is_archived_once_the_new_one_is_whole() -> None:
     assert archived.source == made.operations[0].place.source("replaces")
     live.run(made)
     after = plan(live, replacing())
-    assert (after.operations, after.findings, after.removed) == ((), (), ())
+    assert (after.operations, after.findings, after.comparison.diff.removed) == ((), (), ())
 
 
 @pytest.mark.parametrize("work", [{"pending": 1}, {"placed": 2}, {"active": 3}])
@@ -230,7 +230,7 @@ def test_a_replaced_pool_is_kept_while_anything_runs_in_it_or_waits_for_it(work:
     [(what, number)] = work.items()
     assert (finding.rule, finding.severity) == ("fleet.replaces", "warning")
     assert f"{number} {what} reservation" in finding.message
-    assert (made.removed, made.comparison.diff.foreign) == ((), 0)
+    assert (made.comparison.diff.removed, made.comparison.diff.foreign) == ((), 0)
     live.run(made)
     busy(live)
     assert told(plan(live, replacing())) == ["archive old"]

@@ -16,10 +16,10 @@ from fleetctl.words import time
 
 
 def compare(
-    settled: Settled, live: Mapping[str, PoolState], *, base: Desired | None = None, prune: bool = False
+    settled: Settled, live: Mapping[str, PoolState], *, was: Desired | None = None, prune: bool = False
 ) -> Diff:
-    """Compare every entry with the live pool of its id. `live` holds all pools that the fleet's tenant owns. `base` is
-    the fleet as it was, settled on the same pools: it names those that were removed, which `prune` archives.
+    """Compare every entry with the live pool of its id. `live` holds all pools that the fleet's tenant owns. `was` is
+    the fleet of the base, settled on the same pools: it names those that were removed, which `prune` archives.
     """
     pools, gone = [], []
     for pool_id, entry in settled.desired.entries.items():
@@ -32,7 +32,7 @@ def compare(
             pools.append(found)
     replaced = [(live[pool_id], heir) for pool_id, heir in settled.replaced.items()]
     pools += [_replaced(state, heir) for state, heir in replaced if not _is_busy(state)]
-    removed, foreign = _unnamed(settled, live, base)
+    removed, foreign = _unnamed(settled, live, was)
     if prune:
         pools += [_pruned(live[one.pool.id], one.entry) for one in removed if one.entry]
     return Diff(
@@ -44,10 +44,10 @@ def compare(
     )
 
 
-def _unnamed(settled: Settled, live: Mapping[str, PoolState], base: Desired | None) -> tuple[list[Removed], int]:
+def _unnamed(settled: Settled, live: Mapping[str, PoolState], was: Desired | None) -> tuple[list[Removed], int]:
     """Live pools that no entry names: those of this fleet, and how many there are of others."""
     removed, foreign = [], 0
-    held = {} if base is None else base.entries
+    held = {} if was is None else was.entries
     for pool_id, state in live.items():
         if pool_id in settled.named or state.pool is None or not is_live(state):
             continue

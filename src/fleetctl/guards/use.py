@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from better_compute.domain.state import PoolState
 from fleetctl.guards.tally import Case, Tally
+from fleetctl.plan import Operation
 from fleetctl.words import count, listed
 
 
@@ -17,30 +18,37 @@ def tallies(case: Case) -> Iterator[Tally]:
 
 def _below_use(case: Case) -> Iterator[Tally]:
     rows = [(grant, *row) for grant in case.grants for row in grant.below_use()]
-    if rows:
-        told = [f"{r} of {g.tenant_id} in {g.operation.name} ({limit} of {used} in use)" for g, r, used, limit in rows]
-        yield Tally(
-            name="belowUse",
-            number=len(rows),
-            limit=None if case.guards.allow_below_use else 0,
-            says=f"{count(len(rows), 'quota row')} would drop below what is in use: {listed(told, 'row')}",
-            may="none may, by allowBelowUse",
-            first=rows[0][0].operation,
-        )
+    told = [
+        (g.operation, f"{r} of {g.tenant_id} in {g.operation.name} ({limit} of {u} in use)") for g, r, u, limit in rows
+    ]
+    says = f"{count(len(told), 'quota row')} would drop below what is in use"
+    yield from _tally("belowUse", told, "row", says, case.guards.allow_below_use)
 
 
 def _archives_in_use(case: Case) -> Iterator[Tally]:
     archives = [operation for operation in case.plan.operations if operation.action == "archive"]
-    found = [(o, use) for o in archives if (use := _use(case.live.pools[o.pool_id]))]
-    if found:
-        told = listed([f"{operation.name} ({use})" for operation, use in found], "pool")
+    told = [(o, f"{o.name} ({use})") for o in archives if (use := _use(case.live.pools[o.pool_id]))]
+    says = f"{count(len(told), 'pool')} would be archived in use"
+    yield from _tally("archiveInUse", told, "pool", says, case.guards.allow_archive_in_use)
+
+
+def _model_changes(case: Case) -> Iterator[Tally]:
+    changes = [(o, case.pools.of(o.pool_id)) for o in case.plan.operations if o.action == "update"]
+    told = [(o, f"{o.name} ({facts.gpu_model} to {facts.new_model})") for o, facts in changes if facts.changes_model]
+    says = f"{count(len(told), 'pool')} would get another GPU model"
+    yield from _tally("modelChange", told, "pool", says, case.guards.allow_model_change)
+
+
+def _tally(name: str, told: Sequence[tuple[Operation, str]], what: str, says: str, allowed: bool) -> Iterator[Tally]:
+    """None of what is `told` may be, unless the files allow all of it."""
+    if told:
         yield Tally(
-            name="archiveInUse",
-            number=len(found),
-            limit=None if case.guards.allow_archive_in_use else 0,
-            says=f"{count(len(found), 'pool')} to be archived in use: {told}",
-            may="none may be, by allowArchiveInUse",
-            first=found[0][0],
+            name=name,
+            number=len(told),
+            limit=None if allowed else 0,
+            says=f"{says}: {listed([sentence for _, sentence in told], what)}",
+            may=f"none may, by allow{name[0].upper()}{name[1:]}",
+            first=told[0][0],
         )
 
 
@@ -52,18 +60,3 @@ def _use(state: PoolState) -> str:
         return count(running, "reservation")
     used = {resource for rows in state.quotas.values() for resource, row in rows.items() if row.used}
     return f"{listed(sorted(used), 'resource')} booked" if used else ""
-
-
-def _model_changes(case: Case) -> Iterator[Tally]:
-    changes = [(o, case.pools.of(o.pool_id)) for o in case.plan.operations if o.action == "update"]
-    found = [(operation, facts) for operation, facts in changes if facts.changes_model]
-    if found:
-        told = listed([f"{o.name} ({facts.gpu_model} to {facts.new_model})" for o, facts in found], "pool")
-        yield Tally(
-            name="modelChange",
-            number=len(found),
-            limit=None if case.guards.allow_model_change else 0,
-            says=f"{count(len(found), 'pool')} would get another GPU model: {told}",
-            may="none may, by allowModelChange",
-            first=found[0][0],
-        )

@@ -25,8 +25,9 @@ from fleetctl.selection import EVERYTHING, Selection
 class Plan:
     """What will be done, in `operations`' order or any that their `depends_on` admits, and what was found on the way.
 
-    A finding of severity `error` blocks the whole plan. Counts are of entries, of those that are selected where a part
-    of the fleet is. `comparison` is what the plan was made from; its `desired` has each entry under the id of its pool.
+    A finding of severity `error` blocks the whole plan. `comparison` is what the plan was made from; its `desired` has
+    each entry under the id of its pool. `unchanged` counts entries that are as wished: those selected that are neither
+    changed nor kept from it by a finding.
     """
 
     scope: Scope
@@ -36,12 +37,7 @@ class Plan:
     digest: str
     inputs: str
     sequence: int
-    entries: int
-    changed_pools: int
     unchanged: int
-    """Entries that are as wished: those that are neither changed nor kept from it by a finding."""
-    removed: tuple[str, ...]
-    foreign: int
 
     @property
     def blocked(self) -> bool:
@@ -90,11 +86,7 @@ def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
         digest=plan_digest(scope, contents),
         inputs=inputs_digest(_inputs(comparison, written), key),
         sequence=live.sequence,
-        entries=comparison.entries,
-        changed_pools=len({operation.pool_id for operation in ordered}),
         unchanged=comparison.entries - sum(pool.entry.pool_id in settled.entries for pool in diff.pools),
-        removed=tuple(one.pool.idempotency_key or one.pool.id for one in diff.removed),
-        foreign=diff.foreign,
     )
 
 

@@ -80,16 +80,16 @@ def _inverse(inverse: Inverse) -> forms.Inverse:
 
 def _summary(plan: Plan) -> forms.PlanSummary:
     actions = Counter(operation.action for operation in plan.operations)
-    found = problems.severities(plan.findings)
+    diff, found = plan.comparison.diff, problems.severities(plan.findings)
     return {
         "operations": len(plan.operations),
         "actions": {action: actions[action] for action in ACTIONS.values()},
-        "entries": plan.entries,
+        "entries": plan.comparison.entries,
         "offers": plan.comparison.offers,
-        "changedPools": plan.changed_pools,
+        "changedPools": len({operation.pool_id for operation in plan.operations}),
         "unchanged": plan.unchanged,
-        "foreign": plan.foreign,
-        "removed": list(plan.removed),
+        "foreign": diff.foreign,
+        "removed": [one.pool.idempotency_key or one.pool.id for one in diff.removed],
         "errors": found["error"],
         "warnings": found["warning"],
         "unchecked": found["unchecked"],

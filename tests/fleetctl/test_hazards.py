@@ -1,0 +1,77 @@
+"""Pools that would be made anew because a key or a caller changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.fleetctl.compared import PREFIX, TOMB, base, findings, planned, told
+from tests.fleetctl.test_identity import offered, plane
+from tests.model import entry
+
+
+def test_a_renamed_entry_blocks_and_is_pointed_to_previously() -> None:
+    live = plane(offered("fra1-old"))
+    made = planned(live, offered("fra1-new"), **PREFIX)
+    assert told(made) == ["create fra1-new", "offer fra1-new to acme"]
+    [error] = made.findings
+    assert (error.rule, error.path) == ("fleet.rename", "pools[fra1-new]")
+    assert "same shape, new key: fra1-old" in error.message
+    assert "`previously: fra1-old`" in error.hint
+    assert "--allow rename=1" in error.hint
+    assert planned(live, offered("fra1-new", previously="fra1-old"), **PREFIX).operations == ()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"siteId": "site_ams1"}, {"gpuModel": "H200"}, {"class": "vps-host"}, {"sharing": "mig"}],
+)
+def test_a_pool_of_another_shape_is_no_rename(other: dict[str, Any]) -> None:
+    live = plane(offered("fra1-old"))
+    assert "fleet.rename" not in dict(findings(planned(live, entry("fra1-new", offers=[], **other), **PREFIX)))
+
+
+def test_each_removed_pool_explains_one_new_entry_and_an_override_names_the_number() -> None:
+    live = plane(*(offered(f"fra1-{n}") for n in range(3)))
+    new = [offered(f"fra1-new{n}") for n in range(5)]
+    made = planned(live, *new, **PREFIX)
+    assert findings(made).count(("fleet.rename", "error")) == 3
+    assert "there are 3 of this shape" in made.findings[0].hint
+    assert findings(planned(live, *new, **PREFIX, renames=2)).count(("fleet.rename", "error")) == 3
+    passed = planned(live, *new, **PREFIX, renames=3)
+    assert (findings(passed).count(("fleet.rename", "warning")), passed.blocked) == (3, False)
+
+
+def test_what_is_archived_replaced_or_named_is_no_rename() -> None:
+    live = plane(offered("fra1-old"))
+    tomb = {"idempotencyKey": "fra1-old", **TOMB}
+    assert not planned(live, offered("fra1-new"), tomb, **PREFIX).blocked
+    assert not planned(live, offered("fra1-new", replaces="fra1-old"), **PREFIX).blocked
+    assert not planned(live, offered("fra1-new"), {"idempotencyKey": "fra1-old", "released": True}, **PREFIX).blocked
+
+
+def test_the_same_key_under_another_caller_is_pointed_to_previous_callers() -> None:
+    live = plane(offered("fra1-a"), caller="sa_old")
+    was = base(offered("fra1-a"), caller="sa_old")
+    error = next(f for f in planned(live, offered("fra1-a"), base=was).findings if f.severity == "error")
+    assert error.rule == "fleet.rename"
+    assert "`previousCallers: [sa_old]`" in error.hint
+
+
+def test_a_fleet_of_which_nothing_is_there_beside_pools_like_it_asks_for_the_caller() -> None:
+    live = plane(offered("a"), offered("b"), caller="sa_old")
+    plane(offered("c"), caller="sa_x", into=live)
+    plane(entry("d", offers=[], gpuModel="B200"), caller="sa_y", into=live)
+    made = planned(live, offered("a"), offered("b"))
+    [finding] = made.findings
+    assert (finding.rule, finding.severity, made.blocked) == ("fleet.caller", "warning", False)
+    assert "3 pools of the same sites and models, made by sa_old (2) and sa_x (1)" in finding.message
+    assert "`caller: sa_old`, or `previousCallers: [sa_old]`" in finding.hint
+    assert finding.source is not None
+    for settled in (
+        planned(live, offered("a"), offered("b"), previousCallers=["sa_old"]),
+        planned(live, entry("a", offers=[], gpuModel="L40S")),
+        planned(plane(offered("z"), into=live), offered("a"), offered("z")),
+    ):
+        assert settled.findings == ()

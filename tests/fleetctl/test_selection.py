@@ -1,0 +1,198 @@
+"""Which part of a fleet is looked at, and what becomes of the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from better_compute.domain.commands import OfferPool
+from better_compute.domain.problems import ComputeError
+from fleetctl.errors import Stop
+from fleetctl.plan import make
+from fleetctl.selection import parse
+from tests.fleetctl.compared import PREFIX, TOMB, base, findings, planned, told
+from tests.fleetctl.test_identity import offered, plane, pool_id
+from tests.fleets import OWNER
+from tests.model import ControlPlane, entry
+
+
+def selection(*only: str, exclude: tuple[str, ...] = ()) -> Any:
+    return parse(only, exclude)
+
+
+def many() -> ControlPlane:
+    live = plane(offered("fra1-a"), offered("fra1-b"), entry("ams1-c", siteId="site_ams1", offers=[]))
+    live.do(OfferPool(tenant_id=OWNER, pool_id=pool_id("fra1-b"), to_tenant_id="globex", quota={"gpu": 1}))
+    return live
+
+
+NEW = (
+    offered("fra1-a", 9, policy={"note": "x"}),
+    offered("fra1-b", 9),
+    entry("ams1-c", siteId="site_ams1", offers=[{"toTenantId": "acme", "quota": {"gpu": 1}}]),
+    entry("ams1-d", siteId="site_ams1", gpuModel="H200", offers=[{"toTenantId": "globex", "quota": {"gpu": 1}}]),
+)
+ALL = [
+    "create ams1-d",
+    "offer ams1-c to acme",
+    "offer ams1-d to globex",
+    "offer fra1-a to acme",
+    "offer fra1-b to acme",
+    "unoffer fra1-b to globex",
+    "update fra1-a",
+]
+
+
+@pytest.mark.parametrize(
+    ("only", "exclude", "operations", "outside"),
+    [
+        (["key=*"], [], ALL, 0),
+        (["key=fra1-a"], [], ["offer fra1-a to acme", "update fra1-a"], 3),
+        (["site=site_ams1"], [], ["create ams1-d", "offer ams1-c to acme", "offer ams1-d to globex"], 2),
+        (["site=site_ams1,model=H200"], [], ["create ams1-d", "offer ams1-d to globex"], 3),
+        (["key=fra1-a", "model=H200"], [], [ALL[0], ALL[2], ALL[3], ALL[6]], 2),
+        (["tenant=globex"], [], ["create ams1-d", "offer ams1-d to globex", "unoffer fra1-b to globex"], 3),
+        (["tenant=globex,key=fra1-*"], [], ["unoffer fra1-b to globex"], 4),
+        (["tenant=acme"], ["key=ams1-*"], ["offer fra1-a to acme", "offer fra1-b to acme"], 4),
+        ([], ["tenant=acme"], [ALL[0], ALL[2], ALL[5], ALL[6]], 3),
+        ([], ["key=fra1-?", "model=H200"], ["offer ams1-c to acme"], 3),
+        (["file=fleet.yaml"], [], ALL, 0),
+    ],
+)  # fmt: skip
+def test_a_selection_leaves_out_what_is_outside_and_counts_it(
+    only: list[str], exclude: list[str], operations: list[str], outside: int
+) -> None:
+    live = many()
+    made = planned(live, *NEW, selected=parse(only, exclude))
+    assert sorted(told(made)) == operations
+    assert made.comparison.differs_outside == outside
+    assert made.findings == ()
+    live.run(made)
+    rest = planned(live, *NEW)
+    assert sorted([*told(made), *told(rest)]) == ALL
+
+
+def test_nothing_outside_of_a_selection_counts_as_removed() -> None:
+    live = plane(*(offered(f"fra1-{n}") for n in range(4)), offered("fra1-x"))
+    was = base(*(offered(f"fra1-{n}") for n in range(4)), offered("fra1-x"))
+    everything = {"base": was, "prune": True, **PREFIX}
+    whole = planned(live, offered("fra1-x"), **everything)
+    assert len(told(whole)) == 4
+    for selector, archived in (("key=fra1-[01]", 2), ("key=fra1-x", 0), ("tenant=acme", 0), ("file=fleet.yaml", 4)):
+        made = planned(live, offered("fra1-x"), **everything, selected=selection(selector))
+        assert (len(told(made)), len(made.comparison.diff.removed)) == (archived, archived)
+        assert made.comparison.differs_outside == 4 - archived
+
+
+def test_an_archive_that_would_take_what_is_left_out_stays_out() -> None:
+    live = plane(offered("a"), entry("b", offers=[]))
+    dead = [{"idempotencyKey": key, **TOMB} for key in ("a", "b")]
+    made = planned(live, *dead, selected=parse((), ("tenant=acme",)))
+    assert (told(made), made.comparison.differs_outside) == (["archive b"], 1)
+
+
+def test_a_replaced_pool_goes_with_the_entry_that_takes_its_place() -> None:
+    live = plane(offered("old"))
+    new = offered("new", 9, replaces="old")
+    assert told(planned(live, new, offered("z"), selected=selection("key=z"))) == ["create z", "offer z to acme"]
+    assert told(planned(live, new, selected=selection("key=new")))[-1] == "archive old"
+    for spared in (parse((), ("key=old",)), selection("tenant=acme")):
+        made = planned(live, new, selected=spared)
+        assert (told(made), made.comparison.differs_outside) == (["create new", "offer new to acme"], 1)
+    alone = planned(live, new, selected=selection("key=old"))
+    assert (told(alone), alone.comparison.differs_outside) == ([], 2)
+
+
+def test_a_pool_that_cannot_become_as_wished_blocks_only_where_it_is_selected() -> None:
+    live = plane(offered("a"), offered("b"))
+    wishes = (offered("a", siteId="site_ams1"), offered("b", 9))
+    assert planned(live, *wishes).blocked
+    assert not planned(live, *wishes, selected=selection("key=b")).blocked
+    assert planned(live, *wishes, selected=selection("tenant=acme")).blocked
+
+
+def test_counts_are_of_what_is_selected() -> None:
+    made = planned(many(), *NEW, selected=selection("site=site_ams1"))
+    assert (made.comparison.entries, made.unchanged) == (2, 0)
+    made = planned(many(), *NEW, selected=selection("tenant=globex"))
+    assert (made.comparison.entries, made.unchanged) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("only", "exclude", "hint"),
+    [
+        (["key=fra1-aa"], [], 'did you mean "fra1-a"?'),
+        (["site=site_fra2"], [], 'did you mean "site_fra1"?'),
+        ([], ["tenant=acmee"], 'did you mean "acme"?'),
+        (["key=zzz-*"], [], "no pool of this fleet has such a key"),
+        (["key=fra1-a,site=site_ams1"], [], "of no pool all of them"),
+    ],
+)
+def test_a_selector_that_selects_nothing_is_a_slip_and_nothing_in_sync(
+    only: list[str], exclude: list[str], hint: str
+) -> None:
+    with pytest.raises(ComputeError) as raised:
+        planned(many(), *NEW, selected=parse(only, exclude))
+    [problem] = raised.value.problems
+    assert problem.rule == "fleet.selection"
+    assert hint in problem.hint
+
+
+def test_what_selects_and_leaves_out_the_same_is_refused() -> None:
+    with pytest.raises(ComputeError, match="nothing of this fleet is left"):
+        planned(many(), *NEW, selected=parse(("key=fra1-a",), ("site=site_fra1",)))
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("fra1-*", 'did you mean "key=fra1-*"?'),
+        ("sites=x", 'did you mean "site"?'),
+        ("", "fields are key, site"),
+        ("key=", "key=* selects all"),
+        ("key=a,key=b", "twice"),
+        ("key=a,", "fields are"),
+    ],
+)
+def test_what_is_no_selector_is_a_usage_error(text: str, hint: str) -> None:
+    with pytest.raises(Stop) as stopped:
+        parse((text,), ())
+    assert stopped.value.exit_code == 64
+    assert hint in stopped.value.hint
+
+
+def test_offers_are_selected_by_the_file_they_stand_in(tmp_path: Path) -> None:
+    from fleetctl.desired.load import load
+
+    (tmp_path / "fleet.yaml").write_text("{apiVersion: fleet/v1, tenantId: root, caller: sa_fleet}\n")
+    pool = "{idempotencyKey: a, siteId: site_fra1, class: metal-host, gpuModel: H100}"
+    (tmp_path / "pools.yaml").write_text(f"pools: [{pool}]\n")
+    for tenant in ("acme", "globex"):
+        offer = f"{{pool: a, toTenantId: {tenant}, quota: {{gpu: 1}}}}"
+        (tmp_path / f"{tenant}.yaml").write_text(f"offers: [{offer}]\n")
+    live = ControlPlane()
+    one = make(load(tmp_path), live.live(), selected=selection("file=acme.yaml"))
+    assert told(one) == ["create a", "offer a to acme"]
+    rest = make(load(tmp_path), live.live(), selected=parse((), ("file=acme.yaml",)))
+    assert told(rest) == ["create a", "offer a to globex"]
+    assert len(told(make(load(tmp_path), live.live(), selected=selection("file=pools.yaml")))) == 3
+
+
+def test_a_pool_is_not_archived_before_all_of_what_takes_its_place_is_there(tmp_path: Path) -> None:
+    from fleetctl.desired.load import load
+
+    live = plane(offered("old"))
+    (tmp_path / "fleet.yaml").write_text("{apiVersion: fleet/v1, tenantId: root, caller: sa_fleet}\n")
+    pool = "{idempotencyKey: new, replaces: old, siteId: site_fra1, class: metal-host, gpuModel: H100}"
+    (tmp_path / "pools.yaml").write_text(f"pools: [{pool}]\n")
+    (tmp_path / "acme.yaml").write_text("offers: [{pool: new, toTenantId: acme, quota: {gpu: 8}}]\n")
+    made = make(load(tmp_path), live.live(), selected=parse((), ("file=acme.yaml",)))
+    assert (told(made), made.comparison.differs_outside) == (["create new"], 2)
+
+
+def test_a_renamed_entry_is_found_also_where_the_old_pool_is_not_selected() -> None:
+    live = plane(offered("fra1-old"))
+    made = planned(live, offered("fra1-new"), **PREFIX, selected=selection("key=fra1-new"))
+    assert (findings(made), made.comparison.diff.removed) == ([("fleet.rename", "error")], ())
