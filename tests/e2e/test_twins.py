@@ -98,6 +98,7 @@ def check_export(home: Home) -> None:
     assert home.run("export", "--out", out).code == 0
     home.directory = out
     assert seen(home)["operations"] == []
+    assert home.run("fmt", "--check").code == 0
     shutil.rmtree(out)
 
 

@@ -22,6 +22,7 @@ from fleetctl.desired import Desired, Embedded
 from fleetctl.desired.load import assemble, load
 from fleetctl.errors import Stop
 from fleetctl.files import read_text
+from fleetctl.formatting import format_fleet, format_text
 from fleetctl.live import ORIGIN, Instance, Live
 from fleetctl.plan import make
 from tests.builders import NOW, a_pool, a_site

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_/.@+-]*")
-_ELSEWHERE = re.compile(r"y|n|yes|no|on|off|true|false|null", re.IGNORECASE)
-"""What is no text, here or for readers of YAML 1.1."""
+from fleetctl.files.scalars import is_plain
+
 _HEADER = re.compile(r"([|>])([+-]?)([1-9]?)([+-]?)")
 _BLOCK = ("|", ">")
 
@@ -44,7 +43,7 @@ def header_comment(token: Any, text: str) -> str:
 def _quoted(value: str, source: str) -> str:
     """A value of one line that stands in quotes: without them where every reader takes it for text then, and in double
     ones where it needs no escape."""
-    if _PLAIN.fullmatch(value) and not _ELSEWHERE.fullmatch(value):
+    if is_plain(value):
         return value
     return source if source[0] == '"' or '"' in value or "\\" in value else f'"{value}"'
 

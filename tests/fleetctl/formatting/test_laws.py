@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +17,9 @@ from yaml.cyaml import CBaseLoader
 from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.desired.load import load
 from fleetctl.files import FilesError, read_text
+from fleetctl.files.writing import to_yaml
 from fleetctl.formatting import format_fleet, format_text
+from tests.fleetctl.files.hostile import HOSTILE, TRAPS, VALUES
 from tests.fleets import Fleet, fleets, write
 
 RICH = """\
@@ -112,3 +116,15 @@ def test_formatting_changes_no_plan_and_once_is_enough(fleet: Fleet, random: Ran
         assert {file.status for file in format_fleet(directory, check=False)} <= {"formatted", "unchanged"}
         assert canonical_inputs(load(directory)) == before
         assert {file.status for file in format_fleet(directory, check=True)} == {"unchanged"}
+
+
+@given(st.dictionaries(HOSTILE, VALUES, min_size=1, max_size=4))
+def test_what_is_written_is_in_canonical_form(value: dict[str, Any]) -> None:
+    written = to_yaml(value)
+    assert format_text(written) == written
+
+
+@pytest.mark.parametrize("text", TRAPS)
+def test_so_is_each_text_wherever_it_stands(text: str) -> None:
+    written = to_yaml({text: text, "a": {"b": {"c": {text: [text, {text: text}]}}}, "d": [text, {text: [text]}]})
+    assert format_text(written) == written

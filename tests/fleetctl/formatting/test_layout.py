@@ -113,12 +113,16 @@ PAIRS = {
         b: "fra1-h100"
         c: 'gpu.mig'
         d: "_x/y+z@1.2"
+        e: '/dev/x (of the host)'
+        f: "6h"
         """,
         """
         a: acme
         b: fra1-h100
         c: gpu.mig
         d: _x/y+z@1.2
+        e: /dev/x (of the host)
+        f: 6h
         """,
     ),
     "quotes stay where a reader needs them": (
@@ -163,18 +167,18 @@ PAIRS = {
     ),
     "double quotes rather than single ones": (
         """
-        a: 'two words'
+        a: 'two, words'
         b: 'it''s'
         c: 'a "quoted" word'
         d: 'back\\slash'
-        e: "\\u0041 \\u0042"
+        e: "\\u0041, \\u0042"
         """,
         """
-        a: "two words"
+        a: "two, words"
         b: "it's"
         c: 'a "quoted" word'
         d: 'back\\slash'
-        e: "\\u0041 \\u0042"
+        e: "\\u0041, \\u0042"
         """,
     ),
     "text over lines keeps them": (
