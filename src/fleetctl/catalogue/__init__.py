@@ -14,6 +14,7 @@ from fleetctl.catalogue.guards import GUARDS
 from fleetctl.catalogue.policies import policies
 from fleetctl.catalogue.pools import POOLS
 from fleetctl.catalogue.reading import READING
+from fleetctl.catalogue.revisions import REVISIONS
 from fleetctl.catalogue.running import RUNNING
 
 __all__ = ["CODES", "Entry", "rules"]
@@ -22,4 +23,4 @@ __all__ = ["CODES", "Entry", "rules"]
 @cache
 def rules() -> Entries:
     """Every rule by its name, but for the checks of a fleet's own: these are `check.` and the name that files give."""
-    return {**READING, **FLEETS, **policies(), **POOLS, **GUARDS, **RUNNING}
+    return {**READING, **FLEETS, **policies(), **POOLS, **GUARDS, **REVISIONS, **RUNNING}

@@ -163,9 +163,14 @@ RUNNING: Final[Entries] = {
         "Name the directory of the tests, or write one: a file whose name ends in .fleet-test.yaml.",
     ),
     "fleet.test": Entry(
-        "A fleet test holds a plan against what it says.",
+        "A plan is not as its test says.",
         "A test says what a change to the files may do, before anybody plans it on a server.",
         "Where it fails, correct the files; or the test, where the new plan is what is meant.",
+    ),
+    "init.exists": Entry(
+        "A starter fleet would overwrite files that are there.",
+        "A starter is a beginning, and destroys nothing.",
+        "Name a directory that is empty or new.",
     ),
     "export.out": Entry(
         "An export would replace a file, or would be read as part of the fleet it is made from.",

@@ -1,0 +1,65 @@
+"""Rules of what files are compared with: bases, revisions of git, and other fleets."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fleetctl.catalogue.entry import Entries, Entry
+
+REVISIONS: Final[Entries] = {
+    "base.files": Entry(
+        "The fleet at the base cannot be read.",
+        "A base that is skipped guards nothing.",
+        "Repair the fleet at the base first, or compare with another one.",
+    ),
+    "base.fleet": Entry(
+        "The base has no fleet at this place.",
+        "Its guards and its pools are not known then, and that is said.",
+        "If the fleet moved, give its old place with --base-dir.",
+    ),
+    "prune.base": Entry(
+        "Pools are to be pruned, and there is no base.",
+        "Only what files named once, and name no more, is archived so.",
+        "Give --base or --base-dir, or write the tombstones that the hint shows.",
+    ),
+    "git.repository": Entry(
+        "The fleet is in no git repository that can be read.",
+        "A base of a revision comes from there.",
+        "Run it in the checkout, or give --base-dir.",
+    ),
+    "git.revision": Entry(
+        "The repository has no such commit.",
+        "A shallow clone may lack it; a base that is absent is never skipped.",
+        "Fetch it, with enough history.",
+    ),
+    "git.mergeBase": Entry(
+        "No commit is known from which both sides went apart.",
+        "In a shallow clone the history ends before it.",
+        "Fetch more history.",
+    ),
+    "git.link": Entry(
+        "A symbolic link leads to the fleet's directory, now or in the base.",
+        "What stood in that place is then not known, and a base that is not known guards nothing.",
+        "Name the fleet's own directory, or give --base-dir.",
+    ),
+    "git.objects": Entry(
+        "A commit is there, and contents of it are not.",
+        "A clone with a filter leaves them out, and the files of a submodule are in another repository.",
+        "Fetch the repository without a filter; keep submodules out of the fleet's directory.",
+    ),
+    "git.run": Entry(
+        "The program git could not be run.",
+        "A revision is read by asking it.",
+        "Install git, or name a directory instead.",
+    ),
+    "diff.empty": Entry(
+        "One side of a comparison has no fleet.",
+        "Everything would read as new, or as gone.",
+        "Name another revision, or another path: REVISION:PATH.",
+    ),
+    "diff.path": Entry(
+        "A side of a comparison is neither a directory nor a revision.",
+        "It is not guessed which of both was meant.",
+        "Write a path that is there, or a revision of this repository.",
+    ),
+}
