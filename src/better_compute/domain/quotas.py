@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from better_compute.domain.atoms import ATOMS, SCALARS, UNLIMITED
-from better_compute.domain.problems import INVALID_INPUT, Problem, did_you_mean
+from better_compute.domain.problems import INVALID_INPUT, Problem, ask, did_you_mean
 from better_compute.domain.state import QuotaRow
 from better_compute.domain.words import slips
 
@@ -22,6 +22,9 @@ MOST_ROWS = 64
 _GUESSES = 8
 """So many names of one quota are compared with every known one, which takes its time: whoever sends a quota of nothing
 but nonsense is not waited for. A slip of a letter or two is found for each of them."""
+
+_TELLING = 3
+"""So many letters of a known name tell that it is meant: `mem`, `memory` and `disk` without their unit."""
 
 _SCALAR = re.compile(r"[a-z][A-Za-z0-9]{0,63}")
 
@@ -111,7 +114,8 @@ def _check_resource(resource: str) -> Problem | None:
         nearest = [f'"{known}"' for known, edits in steps.items() if edits == min(steps.values())]
         hint = f"did you mean {' or '.join(nearest)}?" if nearest else ""
         return Problem(INVALID_INPUT, "quota.value", f"no such resource; {allowed}", path, hint)
-    return _warning(path, f"a resource that no host provides; {allowed}")
+    begun = [known for known in SCALARS if len(resource) >= _TELLING and known.startswith(resource)]
+    return _warning(path, f"a resource that no host provides; {allowed}", ask(begun[0]) if begun else "")
 
 
 def _too_many(rows: int) -> Problem:

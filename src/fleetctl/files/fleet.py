@@ -110,5 +110,5 @@ class _Reader:
             raise FilesError(sorted(found, key=lambda p: (p.source.file, p.source.line) if p.source else ("", 0)))
         if any(self._documents.values()):
             return self
-        message, hint = "no fleet document is here", "check the path; a fleet begins with apiVersion: fleet/v1"
+        message, hint = "no fleet document is here", "check the path, or begin one: `fleetctl init`"
         raise FilesError([file_problem(place, "files.empty", message, hint)])

@@ -57,6 +57,7 @@ _ROWS = (
     ("", "", _SYNTAX, "this is not YAML: {said}", "check the lines around it"),
 )
 _FROM_CONTEXT = re.compile("simple key|scanning a quoted|directive|tag|anchor|alias")
+_CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 _CLOSING = {"[": "]", "{": "}"}
 _CONTENT = re.compile(r"^ *[^\s#].*", re.MULTILINE)
 _BETWEEN = re.compile(r"(?<!\S)#.*|(\t)|(#)")
@@ -72,6 +73,13 @@ def refusal(text: str, error: yaml.YAMLError | None) -> Refusal | None:
     or separates, a comment that touches what is before it, a key like that of `[?a]`, which YAML 1.2 takes for text."""
     if error is None:
         return _look(text, len(text))[0] if any(pattern.search(text) for pattern in _SUSPECT) else None
+    if conflict := _CONFLICT.search(text):
+        return (
+            conflict.start(),
+            _SYNTAX,
+            "a mark of a merge conflict that is not resolved",
+            "resolve it, and remove the marks",
+        )
     mark: Any = getattr(error, "problem_mark", None)
     begun: Any = getattr(error, "context_mark", None)
     if mark is None:  # a fault of the input, of which `to_text` leaves none

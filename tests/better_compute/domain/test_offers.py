@@ -10,7 +10,7 @@ import pytest
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.events import PoolOffered, PoolUnoffered, QuotaUpdated
 from better_compute.domain.facts import Facts
-from better_compute.domain.quotas import MOST_ROWS
+from better_compute.domain.quotas import MOST_ROWS, check_quota
 from better_compute.domain.state import PoolState, QuotaRow, Terms
 from tests.decisions import (
     FACTS,
@@ -340,3 +340,13 @@ def test_the_quotas_of_an_archived_pool_stay_as_they_are() -> None:
 def test_leaving_single_tenancy_opens_the_pool_to_a_second_tenant() -> None:
     state = after(create(**SINGLE), offer("acme"), update(policy={}), offer("globex"))
     assert sorted(state.offers) == ["acme", "globex"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "meant"),
+    [("memory", "memoryGiB"), ("mem", "memoryGiB"), ("disk", "diskGiB"), ("me", ""), ("licences", "")],
+)
+def test_a_known_resource_without_its_unit_is_named(resource: str, meant: str) -> None:
+    [problem] = check_quota({resource: 4096})
+    assert problem.severity == "warning"
+    assert problem.hint == (f'did you mean "{meant}"?' if meant else "")

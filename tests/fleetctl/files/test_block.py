@@ -337,3 +337,11 @@ def test_64_levels_are_read_and_65_refused() -> None:
     assert value(f"a: {'[' * 63}{']' * 63}\n") is not None
     assert problem(f"a: {'[' * 64}{']' * 64}\n").rule == "yaml.nesting"
     assert problem("- " * 1_000_000).rule == "yaml.nesting"
+
+
+@pytest.mark.parametrize("mark", ["<<<<<<< HEAD", "=======", ">>>>>>> change", "||||||| base"])
+def test_a_mark_of_a_merge_conflict_is_told_as_what_it_is(mark: str) -> None:
+    found = problem(f"pools:\n  - a: 1\n{mark}\n  - a: 2\n")
+    assert found.message == "a mark of a merge conflict that is not resolved"
+    assert found.source is not None
+    assert found.source.line == 3
