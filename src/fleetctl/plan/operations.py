@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from better_compute.domain.atoms import DEFAULT_OWNER_QUOTA
@@ -76,11 +76,17 @@ def _update(diff: PoolDiff, live: PoolState, pool: Pool, wish: CreatePool) -> Op
         changes=diff.changes,
         reason=Reason("changed", "the server has it otherwise than the files"),
         inverse=Inverse("update", before),
-        place=diff.entry.place.at("policy" if policy is not None else "gpuModel"),
+        place=diff.entry.place.at(*_changed(diff.changes)),
         effects=effects.of_update(live, pool, replace(pool, gpu_model=wish.gpu_model, policy=wish.policy)),
         severity="lowers" if model else "safe",
         causes=_causes(diff.changes),
     )
+
+
+def _changed(changes: Sequence[Change]) -> tuple[str, ...]:
+    """The way to what an update changes, where that is one field: a policy may come from one that many pools have."""
+    fields = {tuple(change.path.split(".")[:2]) for change in changes}
+    return fields.pop() if len(fields) == 1 else ("policy",)
 
 
 def _set_quota(diff: PoolDiff, live: PoolState, wish: CreatePool) -> Operation:
@@ -160,7 +166,7 @@ def _unoffer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
         changes=offer.changes,
         reason=Reason("unstated", "the files state this pool's offers and this one is not among them"),
         inverse=Inverse("offer", terms_json(before)),
-        place=diff.entry.place.at("offers"),
+        place=diff.entry.place.at("offers").name(),
         effects=effects.of_unoffer(diff.live or PoolState(), offer.tenant_id),
         severity="withdraws",
         causes=_causes((), offer.cause),
