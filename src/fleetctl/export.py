@@ -7,13 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from pathlib import Path
 
 from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_OWNER_QUOTA, DEFAULT_SHARING
 from better_compute.domain.ids import derive
 from better_compute.domain.state import Pool, PoolState
 from better_compute.domain.values import Json
+from fleetctl import machine
 from fleetctl.desired import Desired, Embedded
 from fleetctl.desired.inputs import without_zeros
 from fleetctl.desired.shape import API_VERSION, UNNAMED
@@ -87,20 +87,10 @@ def save(directory: Path, files: Mapping[str, str]) -> None:
     if there := sorted(name for name in files if os.path.lexists(directory / name)):
         message = f"{directory / there[0]} is there already: nothing was written"
         raise Stop(EXIT_ERROR, message, hint="name another directory: an export replaces no file", rule="export.out")
-    written: list[Path] = []
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            path = directory / name
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            written.append(path)
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(text.encode())
+        machine.write_new({directory / name: text for name, text in files.items()}, 0o600)
     except OSError as error:
-        for path in written:
-            with suppress(OSError):
-                path.unlink()
-        message = f"{error.filename or directory} cannot be written: {error.strerror}; nothing is left of the export"
+        message = f"{error.filename} cannot be written: {error.strerror}; nothing is left of the export"
         raise Stop(EXIT_ERROR, message, rule="export.out") from error
 
 

@@ -10,7 +10,7 @@ import re
 import stat
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -139,6 +139,29 @@ def rewrite(path: Path, data: bytes) -> None:
     with path.open("ab"):  # a new file could take the place of one that is not to be written
         mode = os.stat(path).st_mode
     _replace(path, data, stat.S_IMODE(mode))
+
+
+def write_new(files: Mapping[Path, str], mode: int) -> None:
+    """Write files, in UTF-8, where none are, and the folders that they need: all of it, or where something fails
+    nothing. `mode` is theirs as far as the umask lets it be. Raises OSError, also where a file is there already."""
+    made: list[Path] = []
+    try:
+        for path, text in files.items():
+            for folder in reversed(path.parents):
+                if not folder.exists():
+                    folder.mkdir()
+                    made.append(folder)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            made.append(path)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(text.encode())
+    except BaseException as error:
+        for each in reversed(made):
+            with suppress(OSError):
+                each.rmdir() if each.is_dir() else each.unlink()
+        if isinstance(error, OSError) and error.filename is None:  # a full disk names no file
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
 
 
 def _replace(path: Path, data: bytes, mode: int | None = None) -> None:

@@ -27,7 +27,7 @@ from fleetctl.live import ORIGIN, Instance, Live
 from fleetctl.plan import make
 from tests.builders import NOW, a_pool, a_site
 from tests.e2e.homes import Home, entry, pool_id, served
-from tests.fleetctl.files.test_writing import VALUES
+from tests.fleetctl.files.hostile import VALUES
 
 SERVER = "https://compute.example.com"
 LIMITS = st.sampled_from((0, 1, 8, 2147483647))
@@ -219,7 +219,7 @@ class TestFiles:
         with pytest.raises(Stop):
             export.save(tmp_path, {"a.yaml": "a", "dangling.yaml": "b"})
         with pytest.raises(Stop, match="nothing is left of the export"):
-            export.save(tmp_path, {"a.yaml": "a", "no/such.yaml": "b"})
+            export.save(tmp_path, {"a.yaml": "a", "a.yaml/b.yaml": "b"})
         assert [path.name for path in tmp_path.iterdir()] == ["dangling.yaml"]
 
     def test_an_embedded_server_is_named_from_where_the_files_are(self) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from fleetctl.desired.load import load
-from fleetctl.machine import check_output, commit_of, identity, remove, save
+from fleetctl.machine import check_output, commit_of, identity, remove, save, write_new
 
 
 def test_a_file_is_written_for_its_owner_alone(tmp_path: Path) -> None:
@@ -35,6 +38,48 @@ def test_a_file_that_cannot_be_made_is_named_as_people_named_it(tmp_path: Path) 
     with pytest.raises(FileNotFoundError) as caught:
         save(tmp_path / "none" / "plan.json", b"one")
     assert caught.value.filename == str(tmp_path / "none" / "plan.json")
+
+
+@pytest.fixture
+def small_files() -> Iterator[int]:
+    """Files of no more bytes than this can be written: a disk that fills up in the midst of one."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        yield 1000
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+class TestNewFiles:
+    def test_are_written_with_the_folders_that_they_need(self, tmp_path: Path) -> None:
+        texts = {tmp_path / "a" / "b" / "x": "ą", tmp_path / "a" / "y": "y\n", tmp_path / "a" / "b" / ".." / "z": ""}
+        write_new(texts, 0o640)
+        assert {path: path.read_text("utf-8") for path in texts} == texts
+        assert {path.stat().st_mode & 0o777 & ~0o022 for path in texts} == {0o640}
+
+    def test_where_the_disk_is_full_nothing_is_left(self, tmp_path: Path, small_files: int) -> None:
+        (tmp_path / "mine").mkdir()
+        texts = {tmp_path / "mine" / "a": "a", tmp_path / "new" / "deep" / "b": "b" * 2 * small_files}
+        with pytest.raises(OSError, match=r"new/deep/b") as caught:
+            write_new(texts, 0o600)
+        assert caught.value.errno == errno.EFBIG
+        assert [*tmp_path.rglob("*")] == [tmp_path / "mine"]
+
+    @pytest.mark.parametrize("there", ["file", "link", "folder"])
+    def test_what_is_there_stays_and_nothing_is_written_beside_it(self, tmp_path: Path, there: str) -> None:
+        mine = tmp_path / "b"
+        match there:
+            case "file":
+                mine.write_text("mine")
+            case "link":
+                mine.symlink_to("nowhere")
+            case _:
+                mine.mkdir()
+        with pytest.raises(FileExistsError):
+            write_new({tmp_path / "a" / "x": "x", mine: "b"}, 0o600)
+        assert [*tmp_path.rglob("*")] == [mine]
+        assert there != "file" or mine.read_text() == "mine"
 
 
 def test_a_link_stays_and_what_it_leads_to_is_written_whole(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
+from fleetctl import machine
 from fleetctl.errors import EXIT_ERROR, Stop
 
 _MARK = re.compile("@([A-Z_]+)@")
@@ -62,16 +63,17 @@ class Started:
 
 def start(directory: Path, choices: Choices, more: Mapping[str, str]) -> Started:
     """Write a starter fleet into a directory, which is made where there is none; `more` are further texts by their name
-    below it. Raises Stop where any of the files is there already, before anything is written."""
+    below it. All is written, or nothing. Raises Stop where any of the files is there already, or cannot be written."""
     texts = {directory / name: text for name, text in (*_texts(directory, choices).items(), *more.items())}
     names = [os.path.relpath(path, directory).replace(os.sep, "/") for path in texts]
     if there := [name for name, path in zip(names, texts, strict=True) if os.path.lexists(path)]:
         hint = "begin in an empty directory, or move them away" + ("; --no-ci leaves out .github" if choices.ci else "")
         raise Stop(EXIT_ERROR, "there are files already, and none is overwritten", there, hint, "init.exists")
-    for path, text in texts.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+    try:
+        machine.write_new(texts, 0o666)
+    except OSError as error:
+        message = f"{error.filename} cannot be written: {error.strerror}; nothing is left of the starter"
+        raise Stop(EXIT_ERROR, message) from error
     return Started(str(directory), tuple(names), choices)
 
 
@@ -95,7 +97,6 @@ def _words(choices: Choices, below: str) -> Mapping[str, str]:
         "FLEET": choices.fleet,
         "TENANT": choices.tenant,
         "CALLER": choices.caller,
-        "PREFIX": "gpu-",
         "SERVER": _EMBEDDED if choices.server is None else _SERVED.format(server=choices.server),
         "OWNER": "" if is_root else f"  - {{id: {choices.tenant}}}\n",
         "KIND": "shared" if is_root else "custom",

@@ -117,6 +117,16 @@ def test_where_a_file_is_there_none_is_written(fleet: Fleet, begun: Path, there:
     assert path.read_text() == "mine"
 
 
+def test_where_one_cannot_be_written_none_is_and_it_can_begin_again(fleet: Fleet, begun: Path) -> None:
+    (begun / "pools").write_text("no folder")
+    ran = fleet("init")
+    assert (ran.code, ran.out) == (1, "")
+    assert "pools/first-site.yaml cannot be written: Not a directory; nothing is left of the starter" in ran.err
+    assert files(begun) == {"pools"}
+    (begun / "pools").unlink()
+    assert fleet("init").code == 0
+
+
 def test_a_link_that_leads_nowhere_is_there_too(fleet: Fleet, begun: Path) -> None:
     (begun / "fleet.yaml").symlink_to(fleet.directory / "outside.yaml")
     assert fleet("init").code == 1
