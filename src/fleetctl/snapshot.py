@@ -6,7 +6,6 @@ A file is the one spelling of what it holds, and names its own checksum: one tha
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,7 +22,7 @@ from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.history import History, LastEvent
 from fleetctl.live import Instance, Live, key_of
-from fleetctl.spelling import in_ascii
+from fleetctl.spelling import in_ascii, schema_of
 from fleetctl.words import time
 
 FORMAT_VERSION: Final = 1
@@ -227,14 +226,4 @@ def _refused(path: Path, message: str, hint: str = "make a new snapshot: it was 
 
 def schema() -> dict[str, Any]:
     """JSON Schema 2020-12 of a snapshot."""
-    made = msgspec.json.schema(Snapshot)
-    for definition in made["$defs"].values():
-        definition["additionalProperties"] = False
-        if "description" in definition:
-            definition["description"] = " ".join(definition["description"].split())
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
-
-
-def render_schema() -> str:
-    """The schema as the text of its file."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    return schema_of(Snapshot)

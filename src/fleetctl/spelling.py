@@ -8,10 +8,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from better_compute.domain.escape import LOG_COMMAND
+
 FORMAT_VERSION: Final = 1
 """Of reports, plan files among them, and of what their digests are made over."""
 
-_NOT_ASCII = re.compile("[^\n -~]")
+_NOT_ASCII = re.compile(rf"[^\n -~]|{LOG_COMMAND.pattern}")
 
 
 def canonical_text(value: Any) -> str:
@@ -22,8 +24,21 @@ def canonical_text(value: Any) -> str:
 
 
 def in_ascii(text: str) -> str:
-    """JSON with every character that is not of ASCII as its escape."""
+    """JSON with every character that is not of ASCII as its escape, and nothing that is a command to a build's log."""
     return _NOT_ASCII.sub(_escape, text)
+
+
+def schema_of(form: type) -> dict[str, Any]:
+    """JSON Schema 2020-12 of what is kept in such a form; nothing may stand in it that the schema does not name."""
+    import msgspec  # as above
+
+    made = msgspec.json.schema(form)
+    for definition in made["$defs"].values():
+        if "properties" in definition:
+            definition["additionalProperties"] = False
+        if "description" in definition:
+            definition["description"] = " ".join(definition["description"].split())
+    return made
 
 
 def canonical_json(value: Any) -> bytes:

@@ -1,15 +1,14 @@
 """The JSON Schema of fleet files, for editors: made from the models that reading follows.
 
-`python -m fleetctl.desired.schema > schemas/fleet.v1.json` writes it again. It says what a document may hold by
-itself, with the words that the domain's rules allow. It cannot say what documents owe each other, nor that 8.0 is not
-a whole number here.
+It says what a document may hold by itself, with the words that the domain's rules allow. It cannot say what documents
+owe each other, nor that 8.0 is not a whole number here.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from better_compute.bootstrap.world_schema import tidy
 from better_compute.domain.ids import KEY
 from better_compute.domain.policy import schemas
 from better_compute.domain.policy.fields import MODULES
@@ -44,7 +43,6 @@ def schema() -> Schema:
     items = made["properties"]["pools"]["items"]
     made["properties"]["pools"]["items"] = {"if": {"required": ["forEach"]}, "then": _template(items), "else": items}
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Fleet file ({API_VERSION})",
         **made,
         "patternProperties": {f"^{IGNORED}": True},
@@ -93,21 +91,3 @@ def _text(part: Schema) -> Schema:
     limits = {key: part[key] for key in ("enum", "const", "pattern") if key in part}
     rest = {key: value for key, value in part.items() if key not in limits}
     return {**rest, "anyOf": [limits, {"pattern": r"\$\{"}]} if limits else part
-
-
-def render() -> str:
-    """The schema as the text of its file."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-def tidy(part: Any) -> Any:
-    """Without titles, which repeat names, and without defaults of null, which no field takes; a map whose names have a
-    pattern has no other names."""
-    if isinstance(part, dict):
-        part = {**part, "additionalProperties": False} if "patternProperties" in part else part
-        return {k: tidy(v) for k, v in part.items() if k != "title" and (k, v) != ("default", None)}
-    return [tidy(item) for item in part] if isinstance(part, list) else part
-
-
-if __name__ == "__main__":
-    print(render(), end="")

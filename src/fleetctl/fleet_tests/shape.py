@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from better_compute.bootstrap.world_schema import tidy
 from fleetctl.desired.faults import IGNORED
 from fleetctl.desired.kinds import Flag, Path, Sentence, Time
+from fleetctl.desired.records import Record
 from fleetctl.desired.says import Says
-from fleetctl.desired.schema import tidy
-from fleetctl.desired.shape import Record
 from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_ERROR, EXIT_OK
 
 EXIT_CODES = (EXIT_OK, EXIT_ERROR, EXIT_CHANGES, EXIT_BLOCKED)
@@ -93,10 +92,4 @@ class FleetTest(Record):
 def schema() -> dict[str, Any]:
     """JSON Schema 2020-12 of one document of a fleet test."""
     made: dict[str, Any] = tidy(FleetTest.model_json_schema())
-    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Fleet test"}
-    return {**title, **made, "patternProperties": {f"^{IGNORED}": True}}
-
-
-def render() -> str:
-    """The schema as the text of its file."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    return {"title": "Fleet test", **made, "patternProperties": {f"^{IGNORED}": True}}

@@ -11,10 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from better_compute.bootstrap.world_file import read_world
-from better_compute.bootstrap.world_schema import render, schema
+from better_compute.bootstrap.world_schema import schema
 from better_compute.domain.problems import ComputeError
 
-ROOT = Path(__file__).parents[3]
 VALIDATOR = Draft202012Validator(schema())
 GOOD: dict[str, Any] = {
     "instance": "quickstart",
@@ -51,11 +50,6 @@ def reads(tmp_path: Path, content: dict[str, Any]) -> bool:
     return True
 
 
-def test_the_file_is_what_the_models_make() -> None:
-    hint = "run `python -m better_compute.bootstrap.world_schema > schemas/world.v1.json`"
-    assert (ROOT / "schemas" / "world.v1.json").read_text() == render(), hint
-
-
 def test_it_is_a_schema_whose_records_say_what_they_are() -> None:
     Draft202012Validator.check_schema(schema())
     assert all(record["description"] for record in (schema(), *schema()["$defs"].values()))
@@ -63,7 +57,7 @@ def test_it_is_a_schema_whose_records_say_what_they_are() -> None:
 
 def test_editors_read_its_patterns() -> None:
     """They know the escapes of ECMAScript, and have no others."""
-    patterns = re.findall(r'"pattern": "(.*)"', render())
+    patterns = re.findall(r'"pattern": "(.*)"', json.dumps(schema(), indent=2))
     assert patterns
     assert not [pattern for pattern in patterns if re.search(r"\\\\[UNAZ]|\(\?[^:=!]", pattern)]
 

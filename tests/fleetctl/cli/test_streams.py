@@ -161,7 +161,10 @@ class TestSchema:
         here = {str(path.relative_to(directory))[:-5] for path in directory.rglob("*.json")} - {"openapi"}
         assert set(names) == here
         for name in names:
-            assert fleet("schema", name).out == (directory / f"{name}.json").read_text()
+            printed = fleet("schema", name).out
+            assert printed == (directory / f"{name}.json").read_text(), (
+                f"run fleetctl schema {name} > schemas/{name}.json"
+            )
 
     def test_an_unknown_name_is_met_with_the_nearest(self, fleet: Fleet) -> None:
         ran = fleet("schema", "plan.v2")

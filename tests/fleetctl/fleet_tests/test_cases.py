@@ -13,8 +13,6 @@ from fleetctl.files import FilesError
 from fleetctl.fleet_tests import cases, shape
 from fleetctl.report import forms
 
-SCHEMAS = Path(__file__).parents[3] / "schemas"
-
 
 def write(directory: Path, name: str, text: str) -> Path:
     path = directory / name
@@ -98,9 +96,6 @@ class TestReading:
 
 
 class TestSchema:
-    def test_the_file_is_the_schema(self) -> None:
-        assert (SCHEMAS / "fleet-test.v1.json").read_text() == shape.render()
-
     def test_says_of_documents_what_reading_does(self) -> None:
         validator = Draft202012Validator(shape.schema())
         good = '{"name": "x", "x-anchor": 1, "expect": {"operations": [{"action": "offer", "toTenantId": null}]}}'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from better_compute.domain.policy.fields import RATIO_HIGH, RATIO_LOW, Field, Module
@@ -18,16 +17,10 @@ def schema(module: Module) -> dict[str, Any]:
     """
     mine = {name: node for name, node in ROOT.children.items() if node.entry.module == module}
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Pool policy: fields of the module {module}",
         "type": "object",
         "properties": {name: _node(node) for name, node in mine.items()},
     }
-
-
-def render(module: Module) -> str:
-    """The schema as the text of its file."""
-    return json.dumps(schema(module), indent=2, ensure_ascii=False) + "\n"
 
 
 def _node(node: Node) -> dict[str, Any]:
