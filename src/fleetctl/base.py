@@ -12,6 +12,7 @@ from fleetctl.desired import Desired
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files import FilesError
+from fleetctl.words import short
 
 _TOLD = 5
 
@@ -36,7 +37,7 @@ def at_ref(path: Path, ref: str, *, caller: str | None) -> Base:
         into = Path(name)
         if not git.write_fleet(path, commit, into):
             return Base(ref, commit, None)
-        return Base(ref, commit, _read(into if path.is_dir() else into / path.name, f"{ref} ({commit[:12]})", caller))
+        return Base(ref, commit, _read(into if path.is_dir() else into / path.name, f"{ref} ({short(commit)})", caller))
 
 
 def at_dir(path: Path, name: str, *, caller: str | None) -> Base:

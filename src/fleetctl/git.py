@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleetctl.errors import EXIT_ERROR, Stop
+from fleetctl.words import short
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
@@ -107,7 +108,7 @@ def write_fleet(path: Path, commit: str, into: Path) -> bool:
     held = _entries(os.fsdecode(ran.stdout))
     if whole and (modules := sorted(file for file in held if held[file].mode == _SUBMODULE)):
         message = (
-            f"{modules[0]} is a submodule at {commit[:12]}: its files are in another repository, and cannot be read"
+            f"{modules[0]} is a submodule at {short(commit)}: its files are in another repository, and cannot be read"
         )
         raise Stop(EXIT_ERROR, message, hint="move it out of the fleet's directory", rule="git.objects")
     wanted = {file for file in held if (file.endswith(_YAML) if whole else file == path.name)}
@@ -146,7 +147,7 @@ def _check_place(directory: Path, commit: str) -> None:
         ran = _ask(directory, "ls-tree", "-z", "--full-tree", commit, above) if above else None
         mode = os.fsdecode(ran.stdout).partition(" ")[0] if ran else ""
         if mode and mode != _FOLDER:
-            message = f"{above} is no directory at {commit[:12]}, so that the fleet there was is not known"
+            message = f"{above} is no directory at {short(commit)}, so that the fleet there was is not known"
             raise Stop(EXIT_ERROR, message, hint="compare with the place that it leads to: --base-dir", rule="git.link")
 
 

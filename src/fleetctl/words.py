@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 _LISTED = 3
+_COMMIT = 12
 
 
 def time(epoch_ms: int) -> str:
@@ -19,6 +20,11 @@ def time(epoch_ms: int) -> str:
 def count(number: int, noun: str) -> str:
     """`1 pool`, `2,000 pools`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def short(commit: str) -> str:
+    """A commit as people name it."""
+    return commit[:_COMMIT]
 
 
 def listed(names: Sequence[str], noun: str) -> str:

@@ -35,15 +35,6 @@ from fleetctl.request import Request
 from fleetctl.session import Session, opened, read
 from fleetctl.signals import interruptible
 
-_PLANNED = {
-    "base_ref": "--base",
-    "base_dir": "--base-dir",
-    "prune": "--prune",
-    "only": "--only",
-    "exclude": "--except",
-}
-"""What of a request a plan file says, by the flag that would say it."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class How:
@@ -100,21 +91,21 @@ def apply(request: Request, how: How) -> Finished:
 def _as_planned(request: Request, saved: approval.SavedPlan) -> Request:
     """The request with the base and the part of the fleet that the plan file was made with. Raises Stop where flags
     say otherwise."""
-    planned: dict[str, Any] = {
-        "base_ref": saved.base_ref,
-        "base_dir": None if saved.base_dir is None else request.directory / saved.base_dir,
-        "prune": saved.prune,
-        "only": saved.only,
-        "exclude": saved.exclude,
+    planned: dict[str, tuple[str, Any]] = {
+        "base_ref": ("--base", saved.base_ref),
+        "base_dir": ("--base-dir", None if saved.base_dir is None else request.directory / saved.base_dir),
+        "prune": ("--prune", saved.prune),
+        "only": ("--only", saved.only),
+        "exclude": ("--except", saved.exclude),
     }
-    given = {name: getattr(request, name) for name in planned}
     if request.base_ref is not None and saved.base_ref is not None:
-        given["base_ref"] = git.merge_base(request.directory, request.base_ref)
-    for name, flag in _PLANNED.items():
-        if given[name] and not _is_same(given[name], planned[name]):
+        request = replace(request, base_ref=git.merge_base(request.directory, request.base_ref))
+    for name, (flag, value) in planned.items():
+        given = getattr(request, name)
+        if given and not _is_same(given, value):
             message = f"{flag} says otherwise than the plan file does"
             raise Stop(EXIT_USAGE, message, hint="leave it out: it comes from the plan file")
-    return replace(request, **planned)
+    return replace(request, **{name: value for name, (_, value) in planned.items()})
 
 
 def _is_same(given: Any, planned: Any) -> bool:

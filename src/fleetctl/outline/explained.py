@@ -9,7 +9,7 @@ from better_compute.domain.escape import escape
 from fleetctl.outline import values
 from fleetctl.outline.problems import place
 from fleetctl.outline.shape import Fact, Item, Outline, Section, Words, filled
-from fleetctl.words import count, time
+from fleetctl.words import count, short, time
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import (
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     )
 
 _EVENTS = 5
-_COMMIT = 12
 
 
 def outline(report: ExplanationReport, *, verbose: bool) -> Outline:
@@ -161,7 +160,7 @@ def _event(event: ExplainedEvent) -> Iterator[str]:
     if "fleet" in via:
         yield f"fleet {escape(str(via['fleet']))}"
     if via.get("commit"):
-        yield f"commit {escape(str(via['commit'])[:_COMMIT])}"
+        yield f"commit {escape(short(str(via['commit'])))}"
     if via.get("reason"):
         yield f"reason: {escape(str(via['reason']))}"
     if not via:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
 from fleetctl.outline.shape import Fact
-from fleetctl.words import count
+from fleetctl.words import count, short
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Base, Headed, Selection, Server
 
-_COMMIT = 12
 NO_BASE = "none: guards of the base not checked"
 
 
@@ -38,7 +37,7 @@ def base(it: Base) -> str:
 
 
 def commit(it: str | None) -> str:
-    return f", commit {escape(it[:_COMMIT])}" if it else ""
+    return f", commit {escape(short(it))}" if it else ""
 
 
 def selection(it: Selection) -> str:
