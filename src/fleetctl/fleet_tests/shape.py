@@ -11,9 +11,6 @@ from fleetctl.desired.faults import IGNORED
 from fleetctl.desired.kinds import Flag, Path, Sentence, Time
 from fleetctl.desired.records import Record
 from fleetctl.desired.says import Says
-from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_ERROR, EXIT_OK
-
-EXIT_CODES = (EXIT_OK, EXIT_ERROR, EXIT_CHANGES, EXIT_BLOCKED)
 
 
 def _optional(what: str) -> Any:
@@ -36,7 +33,9 @@ class ExpectedOperation(Record):
     after: Any = _optional("What is wished, such as {quota: {gpu: 8}}.")
     changes: Any = _optional("Differences, such as [{path: quota.gpu, after: 8}].")
     causes: Any = _optional("intent, drift, or both; where there is a base.")
-    reason: Any = _optional("Why, such as {code: quota.lowered}.")
+    reason: Any = _optional(
+        "Why, such as {code: changed}: one of new, changed, unstated, replaced, removed and tombstone."
+    )
     effects: Any = _optional("What it does to what runs: sentences, or parts of them.")
     severity: Any = _optional("safe, lowers, withdraws or irreversible.")
     depends_on: Any = _optional("Operations that come first, by number.")

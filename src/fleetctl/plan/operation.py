@@ -21,6 +21,7 @@ from fleetctl.desired import Place
 from fleetctl.diff import Cause, Change
 
 Action = Literal["create", "update", "offer", "setQuota", "unoffer", "archive"]
+ReasonCode = Literal["new", "changed", "unstated", "replaced", "removed", "tombstone"]
 Severity = Literal["safe", "lowers", "withdraws", "irreversible"]
 
 ACTIONS: dict[type[Command], Action] = {
@@ -37,7 +38,7 @@ ACTIONS: dict[type[Command], Action] = {
 class Reason:
     """Why an operation is there: a code to branch on, a sentence to read."""
 
-    code: str
+    code: ReasonCode
     sentence: str
 
 

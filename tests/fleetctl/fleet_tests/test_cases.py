@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from textwrap import dedent
+from typing import Any, get_args
 
 import pytest
+import yaml
 from jsonschema import Draft202012Validator
+from pydantic.fields import FieldInfo
 
+from fleetctl.catalogue import CODES, rules
+from fleetctl.desired.records import Record
+from fleetctl.diff import Cause
 from fleetctl.files import FilesError
 from fleetctl.fleet_tests import cases, shape
-from fleetctl.report import forms
+from fleetctl.plan.operation import Action, ReasonCode, Severity
+from fleetctl.report import forms, schemas
 
 
 def write(directory: Path, name: str, text: str) -> Path:
@@ -109,3 +117,38 @@ class TestSchema:
             names = {field.alias for field in record.model_fields.values()}
             assert names <= form.__annotations__.keys()
             assert form.__annotations__.keys() - names <= {"n", "digest"}
+
+    @pytest.mark.parametrize(
+        ("record", "part"), [(shape.ExpectedOperation, "operations"), (shape.ExpectedFinding, "findings")]
+    )
+    def test_its_examples_could_stand_in_a_plan(self, record: type[Record], part: str) -> None:
+        validator = Draft202012Validator(without_required(schemas.schema("plan.v1")))
+        found = [(field.alias, example) for field in record.model_fields.values() for example in examples(field)]
+        assert len(found) >= 1
+        for name, example in found:
+            assert [e.message for e in validator.iter_errors({part: [{name: example}]})] == [], name
+
+    def test_it_names_every_word_that_the_plan_knows(self) -> None:
+        known = {"action": Action, "severity": Severity, "causes": Cause, "reason": ReasonCode}
+        for name, words in known.items():
+            said = re.findall(
+                r"\w+", str(shape.ExpectedOperation.model_fields[name].description).rpartition("one of")[2]
+            )
+            assert [word for word in said if word in get_args(words)] == [*get_args(words)], name
+
+    def test_it_names_codes_and_rules_that_there_are(self) -> None:
+        code, rule = (shape.ExpectedFinding.model_fields[name].description for name in ("code", "rule"))
+        assert set(re.findall(r"[A-Z_]{3,}", str(code))) & CODES.keys()
+        assert set(re.findall(r"[a-z]+\.[a-z]+", str(rule))) & rules().keys()
+
+
+def examples(field: FieldInfo) -> list[Any]:
+    """What stands in brackets in the description of a field."""
+    return [yaml.safe_load(text) for text in re.findall(r"\[\{.*\}\]|(?<!\[)\{.*\}", str(field.description))]
+
+
+def without_required(schema: Any) -> Any:
+    """A schema of parts: of each map some fields are enough."""
+    if isinstance(schema, dict):
+        return {name: without_required(inner) for name, inner in schema.items() if name != "required"}
+    return [*map(without_required, schema)] if isinstance(schema, list) else schema

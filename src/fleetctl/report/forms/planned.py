@@ -10,7 +10,7 @@ from fleetctl.report.forms.shared import Action, Base, Cause, Change, Headed, Js
 class Reason(TypedDict):
     """Why an operation is there: a code to branch on, a sentence to read."""
 
-    code: str
+    code: Literal["new", "changed", "unstated", "replaced", "removed", "tombstone"]
     sentence: str
 
 
