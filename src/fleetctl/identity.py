@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from better_compute.domain.ids import derive
 from better_compute.domain.problems import INVALID_INPUT, INVALID_STATE, Problem
@@ -13,8 +14,10 @@ from fleetctl.desired import Desired, Place, PoolEntry
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a reader should know, and nobody has to act upon; `place` is where the files say so."""
+    """What a reader should know, and nobody has to act upon: an entry means a pool by its `id`, by a key that it had
+    before, or by a caller before. `place` is where the files say so."""
 
+    kind: Literal["id", "key", "caller"]
     sentence: str
     place: Place
 
@@ -91,7 +94,7 @@ class _Finding:
             message = f"two entries mean one pool, {pool_id}; the other place is {_said(first).source()}"
             self._refuse("fleet.twice", message, _said(entry), "take one of them away")
         elif entry.adopted and is_live(self.live.get(pool_id)):
-            self.notes.append(Note(f"{_name(entry)} adopts {pool_id} by its id", _said(entry)))
+            self.notes.append(Note("id", f"{_name(entry)} adopts {pool_id} by its id", _said(entry)))
 
     def _meant(self, entry: PoolEntry) -> str:
         """The id of the pool that an entry without `id` means."""
@@ -102,14 +105,15 @@ class _Finding:
                 message = f"both {old} and {key} are live: the entry means {old}, and {key} is left as it is"
                 self._warn("fleet.previously", message, entry.place.at("previously"))
             else:
-                self.notes.append(Note(f"{key} is the pool that was made as {old}", entry.place.at("previously")))
+                said = f"{key} is the pool that was made as {old}"
+                self.notes.append(Note("key", said, entry.place.at("previously")))
             return found
         if is_live(self.live.get(entry.pool_id)) or (entry.pool_id in self.live and (entry.archived or entry.released)):
             return entry.pool_id  # also a tombstone's that is archived: that one is meant, and no other caller's
         others = list(self._ids(key, self.callers[1:]))
         if found := self._first_live(others):
             caller = self.callers[1:][others.index(found)]
-            self.notes.append(Note(f"{key} is the pool that {caller} made", entry.place.at("idempotencyKey")))
+            self.notes.append(Note("caller", f"{key} is the pool that {caller} made", entry.place.at("idempotencyKey")))
             return found
         if entry.archived or entry.released:  # one that is gone already is the one that is meant
             known = (pool_id for pool_id in (entry.pool_id, *olds, *others) if pool_id in self.live)

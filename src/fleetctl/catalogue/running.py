@@ -143,9 +143,9 @@ RUNNING: Final[Entries] = {
         "Make the plan for this target.",
     ),
     "report.file": Entry(
-        "The file is no plan, report or drift of this version, or was altered.",
+        "The file is no report of this version, or was altered.",
         "What is shown must be what was written.",
-        "Name a file that `fleetctl` kept, unchanged.",
+        "Name a file that `fleetctl` kept, or what it printed as JSON, unchanged.",
     ),
     "snapshot.file": Entry(
         "The file is no snapshot of this version, or was cut or altered.",

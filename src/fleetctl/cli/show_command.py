@@ -13,7 +13,8 @@ from fleetctl.cli.options import Common
 
 @click.command(
     "show",
-    help="Show a saved plan, report, drift or validation in any format, also one that is stale. FILE of - is stdin.",
+    help="Show a report in any format, also one that is stale: what any command kept (plan --out, drift --out, apply "
+    "--report), or printed as JSON. FILE of - is stdin.",
     epilog=options.examples("fleetctl show plan.json", "fleetctl show plan.json --format markdown"),
 )
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
@@ -13,7 +13,7 @@ from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, fill
 from fleetctl.words import count, time
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import PlanReport
+    from fleetctl.report.forms import Note, PlanReport
 
 _SUMS = {
     "archive": ("to archive", "to archive"),
@@ -23,6 +23,12 @@ _SUMS = {
     "offer": ("offer", "offers"),
     "setQuota": ("owner quota", "owner quotas"),
 }
+_NOTES = {
+    "id": "entries adopt pools by their ids",
+    "key": "entries are pools that were made under another key",
+    "caller": "entries are pools that another caller made",
+}
+_NOTED = 3
 
 
 def outline(report: PlanReport, *, verbose: bool) -> Outline:
@@ -35,7 +41,7 @@ def outline(report: PlanReport, *, verbose: bool) -> Outline:
             _losses(report),
             operations.section(report["operations"], verbose=verbose),
             problems.section(report["findings"], verbose=verbose),
-            Section(title="Notes", items=tuple(_notes(report))),
+            Section(title="Notes", items=tuple(_notes(report["notes"], verbose))),
             capacity.shares(report["capacity"]["shares"], verbose=verbose),
             capacity.stock(report["capacity"]["stock"], verbose=verbose),
         ),
@@ -82,9 +88,14 @@ def _losses(report: PlanReport) -> Section:
     return Section(title="Who loses", items=tuple(items), in_columns=True)
 
 
-def _notes(report: PlanReport) -> Iterator[Item]:
-    for note in report["notes"]:
-        yield Item(subject=escape(note["sentence"]), where=place(note["source"]))
+def _notes(notes: Sequence[Note], verbose: bool) -> Iterator[Item]:
+    """They stand in every plan, so that more than a few of a kind are counted."""
+    for kind, said in _NOTES.items():
+        alike = [note for note in notes if note["kind"] == kind]
+        if len(alike) > _NOTED and not verbose:
+            yield Item(subject=f"{len(alike):,} {said} (--verbose)")
+        else:
+            yield from (Item(subject=escape(note["sentence"]), where=place(note["source"])) for note in alike)
 
 
 def _closing(report: PlanReport) -> Iterator[Sentence]:

@@ -1,4 +1,4 @@
-"""A report as a list of results, for tools that count and place them: findings, operations, drift, outcomes."""
+"""A report as a list of results, for tools that count and place them."""
 
 from __future__ import annotations
 

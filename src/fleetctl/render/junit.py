@@ -1,4 +1,4 @@
-"""JUnit's XML: a test case for every finding, operation, outcome, and object that drifted."""
+"""JUnit's XML: a test case for every result of a report, and one for the whole."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from better_compute.domain.policy.secrets import SENSITIVE, is_sensitive_name, mask, mask_text
+from better_compute.domain.policy.urls import mask_message
 from fleetctl.comparison import Comparison
 from fleetctl.desired import Desired
 from fleetctl.diff import ABSENT, Change
@@ -52,12 +53,17 @@ def headed(header: Header) -> forms.Headed:
 
 
 def server(url: str, instance_id: str, derivation: str, overridden: bool) -> forms.Server:
-    return {"url": mask_text(url), "instanceId": instance_id, "derivation": derivation, "overridden": overridden}
+    return {
+        "url": mask_text(url),
+        "instanceId": mask_text(instance_id),
+        "derivation": derivation,
+        "overridden": overridden,
+    }
 
 
 def base(comparison: Comparison) -> forms.Base | None:
     held = comparison.base
-    return None if held is None else {"ref": mask_text(held.ref), "commit": held.commit}
+    return None if held is None else {"ref": mask_message(held.ref), "commit": held.commit}
 
 
 def selection(comparison: Comparison, outside: int) -> forms.Selection | None:
@@ -66,14 +72,14 @@ def selection(comparison: Comparison, outside: int) -> forms.Selection | None:
     if not selected:
         return None
     return {
-        "only": [selector.text for selector in selected.only],
-        "exclude": [selector.text for selector in selected.exclude],
+        "only": [mask_message(selector.text) for selector in selected.only],
+        "exclude": [mask_message(selector.text) for selector in selected.exclude],
         "outside": outside,
     }
 
 
 def note(found: Note) -> forms.Note:
-    return {"sentence": mask_text(found.sentence), "source": source(found.place.source())}
+    return {"kind": found.kind, "sentence": mask_text(found.sentence), "source": source(found.place.source())}
 
 
 def offers(desired: Desired) -> int:

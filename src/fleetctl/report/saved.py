@@ -12,7 +12,7 @@ from fleetctl.spelling import FORMAT_VERSION, canonical_text, checksum
 
 _ALTERED = "the plan does not match its digest"
 _NEW_PLAN = "make a new plan: this file was altered, cut short, or not written by this build"
-_HINT = "keep the file as the run wrote it: `plan --out`, `apply --report`, or what `--format json` printed"
+_HINT = "name a file as the run wrote it: by `--out`, by `apply --report`, or what `--format json` printed"
 
 
 def file_bytes(report: forms.Report) -> bytes:

@@ -231,7 +231,7 @@ def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
         "reason": "site closes" if rich else None,
         "operations": done,
         "findings": found,
-        "notes": [{"sentence": "fra1-a means the pool that fra1-was made", "source": source(12)}] if rich else [],
+        "notes": [{"kind": "caller", "sentence": "fra1-a means the pool that fra1-was made", "source": source(12)}] if rich else [],
         "drift": [3, 6] if rich else None,
         "snapshot": rich,
         "losses": [

@@ -308,3 +308,30 @@ def test_sites_where_no_machine_joined_are_compared_with_nothing() -> None:
     assert "site_fra1" not in text.render(report)
     shown = line_with(report, "site_fra1", verbose=True).split()
     assert shown == ["H100", "site_fra1", "0", "8", "0", "unknown", "unknown", "unknown"]
+
+
+class TestNotes:
+    def shown(self, number: int, **how: Any) -> list[str]:
+        report = World().report("  - {idempotencyKey: fra1-a, offers: []}\n")
+        place: Any = {"file": "fleet.yaml", "line": 12, "column": 3}
+        report["notes"] = [
+            {"kind": "id", "sentence": f"p{n} adopts pool_{n} by its id", "source": place} for n in range(number)
+        ]
+        report["notes"].append({"kind": "key", "sentence": "new is the pool that was made as old", "source": place})
+        lines = text.render(report, Look(**how)).splitlines()
+        return lines[lines.index("Notes") + 1 : lines.index("", lines.index("Notes"))]
+
+    def test_a_few_stand_each_by_itself(self) -> None:
+        assert self.shown(3) == [
+            *(f"  p{n} adopts pool_{n} by its id  fleet.yaml:12" for n in range(3)),
+            "  new is the pool that was made as old  fleet.yaml:12",
+        ]
+
+    def test_more_of_a_kind_are_counted_and_others_are_not(self) -> None:
+        assert self.shown(60) == [
+            "  60 entries adopt pools by their ids (--verbose)",
+            "  new is the pool that was made as old  fleet.yaml:12",
+        ]
+
+    def test_all_are_told_to_those_who_ask(self) -> None:
+        assert len(self.shown(60, verbose=True)) == 61

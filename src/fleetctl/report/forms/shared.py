@@ -32,8 +32,10 @@ class Problem(TypedDict):
 
 
 class Note(TypedDict):
-    """What a reader should know, and nobody has to act upon: which pool an entry means that is not its own key's."""
+    """What a reader should know, and nobody has to act upon: which pool an entry means that is not its own key's. It
+    names it by its `id`, or the pool was made under another `key`, or by another `caller`."""
 
+    kind: Literal["id", "key", "caller"]
     sentence: str
     source: Source
 
