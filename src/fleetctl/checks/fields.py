@@ -6,17 +6,28 @@ import re
 from collections.abc import Iterator
 
 from fleetctl.desired import Check
-from fleetctl.desired.variables import LISTS, VARIABLES
+from fleetctl.desired.variables import LISTS, VARIABLES, Kind
 
-_TEXT = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")
+_TEXT = re.compile(
+    r"//[^\n]*"
+    r"""|(?<!\w)(?:[bB]?[rR]|[rR][bB])(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')"""
+    r"""|\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}(?:[^\\]|\\.)*?'{3}|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""",
+    re.DOTALL,
+)
+"""Comments and texts: raw ones, in which a backslash is one, before the others."""
 _BINDS = re.compile(r"(?<![\w.])(\w+)\s*\.\s*(?:all|exists|exists_one|filter|map)\s*\(\s*(\w+)\s*,")
 _BOUND = re.compile(r"\(\s*(\w+)\s*,")
+
+
+def code(expr: str) -> str:
+    """The expression with blanks in the place of its comments and texts."""
+    return _TEXT.sub(lambda text: "".join("\n" if c == "\n" else " " for c in text[0]), expr)
 
 
 def unknown(check: Check) -> Iterator[tuple[str, int, int]]:
     """Field, line and column of each that is asked of a variable, or of what runs through a list, and is none of its
     fields. A name that is bound twice may stand for anything, and is not looked at."""
-    expr = _TEXT.sub(lambda text: " " * len(text[0]), check.expr)
+    expr = code(check.expr)
     for name, kind in _kinds(expr, check).items():
         for found in re.finditer(rf"(?<![\w.]){name}\s*\.\s*([A-Za-z_]\w*)(?!\w|\s*\()", expr):
             if found[1] not in VARIABLES[kind]:
@@ -24,7 +35,7 @@ def unknown(check: Check) -> Iterator[tuple[str, int, int]]:
                 yield found[1], before.count("\n") + 1, found.start(1) - before.rfind("\n")
 
 
-def _kinds(expr: str, check: Check) -> dict[str, str]:
+def _kinds(expr: str, check: Check) -> dict[str, Kind]:
     """What the names of the expression stand for, as far as that is certain."""
     bound = [found[1] for found in _BOUND.finditer(expr)]
     if check.each is not None:

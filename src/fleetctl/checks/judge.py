@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from better_compute.domain.problems import BLOCKED, INVALID_INPUT, Problem
-from fleetctl.checks import fields, words
+from fleetctl.checks import bounds, fields, words
 from fleetctl.checks.engine import Expression, Failure, Mistake, Seen, compiled
 from fleetctl.checks.objects import Object, Objects
 from fleetctl.checks.within import within
 from fleetctl.checks.words import Said
 from fleetctl.consequences import Consequences
 from fleetctl.desired import Check
+from fleetctl.desired.model import Each
 from fleetctl.plan import Plan
 from fleetctl.words import listed
 
@@ -40,7 +41,7 @@ def check(of: Consequences) -> list[Problem]:
         return []
     own, objects = set(of.plan.comparison.desired.checks), Objects(of)
     found: dict[Check, Problem] = {}
-    ready: dict[str | None, list[tuple[Check, Expression]]] = {}
+    ready: dict[Each | None, list[tuple[Check, Expression]]] = {}
     for each in checks:
         match _ready(each):
             case Problem() as problem:
@@ -57,6 +58,8 @@ def _ready(check: Check) -> Expression | Problem:
     if isinstance(expression, Mistake):
         said = words.of_mistake(expression, check)
         return _wrong(check, said, expression.line)
+    if found := bounds.excess(check.expr):
+        return _wrong(check, *found)
     for name, line, column in fields.unknown(check):
         return _wrong(check, replace(words.no_field(name, check), column=column), line)
     return expression if expression.kind in ("BOOL", "DYN") else _wrong(check, words.of_kind(expression.kind))

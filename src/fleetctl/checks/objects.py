@@ -13,6 +13,7 @@ from better_compute.domain.state import Terms
 from fleetctl.consequences import Consequences
 from fleetctl.desired import Place, PoolEntry
 from fleetctl.desired.inputs import spec_json, terms_json
+from fleetctl.desired.model import Each
 from fleetctl.ledger import Holdings, Stock
 from fleetctl.plan import Operation
 
@@ -34,10 +35,16 @@ class Objects:
     def __init__(self, of: Consequences) -> None:
         self._of, self._plan, self._live = of, of.plan, of.live
 
-    def of(self, kind: str) -> list[Object]:
-        """Raises KeyError for a kind that does not exist."""
-        kinds = {"pool": self.pool, "offer": self.offer, "operation": self.operation, "tenant": self.tenant}
-        return kinds[kind]()
+    def of(self, kind: Each) -> list[Object]:
+        match kind:
+            case "pool":
+                return self.pool()
+            case "offer":
+                return self.offer()
+            case "operation":
+                return self.operation()
+            case "tenant":
+                return self.tenant()
 
     def lists(self) -> dict[str, list[dict[str, Json]]]:
         """The variables of a check that sees all."""

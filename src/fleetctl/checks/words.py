@@ -14,7 +14,7 @@ from better_compute.domain.problems import did_you_mean
 from better_compute.domain.quotas import RESOURCES
 from fleetctl.checks.engine import STEPS, Failure, Mistake
 from fleetctl.desired import Check
-from fleetctl.desired.variables import LISTS, VARIABLES
+from fleetctl.desired.variables import LISTS, VARIABLES, Kind
 
 _FUNCTIONS = (
     *("all", "exists", "exists_one", "filter", "map", "has", "size", "type", "dyn"),
@@ -124,7 +124,7 @@ def no_field(name: str, check: Check) -> Said:
     computes may be a secret."""
     if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", check.expr):
         return Said("it asks for a field that is not there", "ask whether it is there first: `name in map`")
-    kinds = [check.each] if check.each else list(LISTS.values())
+    kinds: list[Kind] = [check.each] if check.each else list(LISTS.values())
     fields = {field for kind in kinds for field in VARIABLES[kind]}
     inner = {*RESOURCES, *(part for path in FIELDS for part in path.split("."))}
     near = "" if name in fields | inner else did_you_mean(name, fields) or did_you_mean(name, inner)

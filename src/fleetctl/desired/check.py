@@ -64,9 +64,9 @@ def _check_entry(entry: PoolEntry, pool: CreatePool, defaults: Place | None) -> 
         else:
             yield from _placed([problem], entry.place, name)
     state = PoolState.whole(_created(pool), {}, {}, Rollup())
-    for tenant_id, terms in entry.offers.items():
-        problems = _offer(state, pool, tenant_id, terms)
-        yield from _placed(problems, entry.offer_places[tenant_id], f"{name}.offers[{tenant_id}]")
+    for offer in entry.offer_commands():
+        tenant_id = offer.to_tenant_id
+        yield from _placed(_offer(state, pool, offer), entry.offer_places[tenant_id], f"{name}.offers[{tenant_id}]")
 
 
 def _created(pool: CreatePool) -> Pool:
@@ -88,17 +88,9 @@ def _created(pool: CreatePool) -> Pool:
     )
 
 
-def _offer(state: PoolState, pool: CreatePool, tenant_id: str, terms: Terms) -> list[Problem]:
+def _offer(state: PoolState, pool: CreatePool, command: OfferPool) -> list[Problem]:
     """What the rules say of an offer beside those made before it; a refused one is not made. Which rows an offer needs
     is not known where its own rows, or the pool's sharing mode, are wrong."""
-    command = OfferPool(
-        tenant_id=pool.tenant_id,
-        pool_id=pool.pool_id,
-        to_tenant_id=tenant_id,
-        quota=terms.quota,
-        priority=terms.priority,
-        include_descendants=terms.include_descendants,
-    )
     problems = check_command(command, None)
     wrong = bool(errors(problems)) or pool.sharing not in ATOMS
     answer = decide(state, replace(command, quota={}, priority=None) if wrong else command, _OFFLINE)

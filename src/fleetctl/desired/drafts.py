@@ -8,17 +8,17 @@ from typing import Any
 
 from better_compute.domain.ids import derive, is_key
 from better_compute.domain.problems import INVALID_STATE
-from fleetctl.desired import shape
 from fleetctl.desired.faults import MISSING
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import OffersAre
 from fleetctl.desired.nearest import Nearest
 from fleetctl.desired.place import Place
+from fleetctl.desired.records import meaning, names
 from fleetctl.desired.roots import Roots
 from fleetctl.desired.says import meant
-from fleetctl.desired.shape import POOL_NEEDS, UNMANAGED, Pool, meaning
+from fleetctl.desired.shape import POOL_NEEDS, UNMANAGED, Pool
 
-_KNOWN = dict.fromkeys(shape.names(Pool))
+_KNOWN = dict.fromkeys(names(Pool))
 
 
 @dataclass(slots=True)

@@ -13,8 +13,9 @@ from fleetctl.desired import says
 from fleetctl.desired.homes import home
 from fleetctl.desired.kinds import Variables
 from fleetctl.desired.locate import Step
+from fleetctl.desired.records import Record, meaning
 from fleetctl.desired.says import Says
-from fleetctl.desired.shape import Document, Record, meaning
+from fleetctl.desired.shape import Document
 from fleetctl.files import Map
 
 MISSING = "fleet.required"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from better_compute.domain.problems import INVALID_INPUT, Problem, Source
-from fleetctl.desired import templates
+from fleetctl.desired import shape, templates
 from fleetctl.desired.faults import MISSING, Fault, faults
 from fleetctl.desired.locate import Step, spell
 from fleetctl.desired.place import Place
+from fleetctl.desired.records import Record, kinds_of
 from fleetctl.desired.shape import API_VERSION, DOCUMENT_FIELDS
 from fleetctl.files import Document
 
@@ -18,13 +19,12 @@ _MADE = "forEach"
 VERSION, FORMAT = "apiVersion", API_VERSION.partition("/")[0] + "/"
 
 
-_KINDS: Mapping[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("pools", "offers", "exclude", "checks", "expected", "previousCallers"), list),
-    **dict.fromkeys(("defaults", "quota", "policies", "prices", "guards"), dict),
-    "server": (str, dict),
-    "allowEmpty": bool,
-}
-"""Field -> what it may be, where that is not text."""
+_RECORDS: Sequence[type[Record]] = (
+    *(shape.Embedded, shape.Freeze, shape.Expected, shape.Check, shape.ListedOffer, shape.Pool),
+    shape.Document,
+)
+_KINDS = {name: kinds for record in _RECORDS for name, kinds in kinds_of(record)}
+"""Field -> what it may be; of those that several records have, the last one's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,4 +138,4 @@ def _may_be(name: str, value: object) -> bool:
     """Whether a value is one that the field `name` may have, by its kind."""
     if isinstance(value, str) and value.startswith(FORMAT):
         return name == VERSION
-    return value is None or (name != VERSION and isinstance(value, _KINDS.get(name, str)))
+    return value is None or (name != VERSION and isinstance(value, _KINDS[name]))

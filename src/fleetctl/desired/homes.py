@@ -7,7 +7,7 @@ from functools import lru_cache
 from better_compute.domain.quotas import RESOURCES
 from better_compute.domain.words import slip_of
 from fleetctl.desired import shape
-from fleetctl.desired.shape import Record
+from fleetctl.desired.records import Record, names
 
 _INSIDE: dict[type[Record], dict[str, type[Record]]] = {
     shape.Document: {
@@ -41,17 +41,17 @@ _QUOTAS = {shape.Pool: "ownerQuota", shape.Offer: "quota", shape.ListedOffer: "q
 def home(record: type[Record], name: str) -> str:
     """`a field of its offers[]` for a name that is none of `record`; empty where no map beside it knows the name, and
     where it is rather a slip of a name that is one."""
-    if slip_of(name, shape.names(record)):
+    if slip_of(name, names(record)):
         return ""
     if quota := _QUOTAS.get(record) if name in RESOURCES else None:
         return f"a row of its {quota}"
     if record is shape.Pool and name in _policy():
         return "a field of its policy"
-    inside = [place for place, inner in _INSIDE.get(record, {}).items() if name in shape.names(inner)]
+    inside = [place for place, inner in _INSIDE.get(record, {}).items() if name in names(inner)]
     if inside:
         return f"a field of its {' or '.join(inside)}"
     place, outer = _AROUND.get(record, ("", Record))
-    return f"a field of {place}" if name in shape.names(outer) else ""
+    return f"a field of {place}" if name in names(outer) else ""
 
 
 def _policy() -> frozenset[str]:

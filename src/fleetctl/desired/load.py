@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic.alias_generators import to_snake
+
 from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_SHARING
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.ids import derive
@@ -152,7 +154,8 @@ def _wish(draft: Draft, root: Roots, pool_id: str) -> CreatePool | None:
 
 
 def _terms(fields: Mapping[str, Any]) -> Terms:
-    return Terms(dict(fields["quota"]), fields.get("priority", 0), fields.get("includeDescendants", False))
+    said = {to_snake(name): fields[name] for name in ("priority", "includeDescendants") if name in fields}
+    return Terms(dict(fields["quota"]), **said)
 
 
 def _plain(value: Json) -> Json:

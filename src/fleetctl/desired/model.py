@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from better_compute.domain.commands import CreatePool
+from better_compute.domain.commands import CreatePool, OfferPool
 from better_compute.domain.state import Terms
 from fleetctl.desired.guards import Guards
 from fleetctl.desired.nearest import Nearest
@@ -52,6 +52,20 @@ class PoolEntry:
     offers_are: OffersAre = "unstated"
     offers: Mapping[str, Terms] = field(default_factory=dict)
     offer_places: Mapping[str, Place] = field(default_factory=dict)
+
+    def offer_commands(self) -> Iterator[OfferPool]:
+        """The commands that make its offers on the pool that it wishes, in the order of `offers`."""
+        if self.pool is None:
+            return
+        for tenant_id, terms in self.offers.items():
+            yield OfferPool(
+                tenant_id=self.pool.tenant_id,
+                pool_id=self.pool_id,
+                to_tenant_id=tenant_id,
+                quota=terms.quota,
+                priority=terms.priority,
+                include_descendants=terms.include_descendants,
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

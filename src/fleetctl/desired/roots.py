@@ -14,7 +14,8 @@ from fleetctl.desired.found import Found, Part
 from fleetctl.desired.locate import Step
 from fleetctl.desired.model import Embedded
 from fleetctl.desired.place import Place
-from fleetctl.desired.shape import API_VERSION, Root, names
+from fleetctl.desired.records import names
+from fleetctl.desired.shape import API_VERSION, Root
 
 FIELDS = frozenset(names(Root))
 NEEDED = {

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
-VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
+from fleetctl.desired.model import Each
+
+Kind = Each | Literal["capacity"]
+
+VARIABLES: Final[Mapping[Kind, Mapping[str, str]]] = {
     "pool": {
         "id": "its id",
         "idempotencyKey": "its key (not where an adopted pool has none)",
@@ -66,7 +70,7 @@ VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
 those that there will be: where the files state none, the live ones. What is missing is asked for with
 `has(pool.ownerQuota)`."""
 
-LISTS: Final[Mapping[str, str]] = {
+LISTS: Final[Mapping[str, Kind]] = {
     "pools": "pool",
     "offers": "offer",
     "operations": "operation",

@@ -170,9 +170,10 @@ def _of_offers(old: PoolEntry | None, new: PoolEntry | None) -> Iterator[OfferDi
 def _whole(before: Terms | None, after: Terms | None) -> Iterator[Change]:
     """The terms beside the quota of an offer that one side alone has, where they are not the usual ones."""
     if before is None or after is None:
-        for name, usual in (("priority", 0), ("include_descendants", False)):
+        usual = Terms({})
+        for name in ("priority", "include_descendants"):
             had, has = (ABSENT if terms is None else getattr(terms, name) for terms in (before, after))
-            if usual not in (had, has):
+            if getattr(usual, name) not in (had, has):
                 yield Change(to_camel(name), had, has)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from better_compute.domain.commands import Command, CreatePool, OfferPool
+from better_compute.domain.commands import Command, CreatePool
 from better_compute.domain.decide import decide
 from better_compute.domain.facts import Facts, Site
 from better_compute.domain.ids import DERIVATION
@@ -70,16 +70,8 @@ def _made(files: Desired) -> Iterator[tuple[PoolEntry, CreatePool]]:
 
 def _commands(entry: PoolEntry, pool: CreatePool) -> Iterator[tuple[Command, Place]]:
     yield pool, entry.place
-    for tenant_id, terms in entry.offers.items():
-        offer = OfferPool(
-            tenant_id=pool.tenant_id,
-            pool_id=pool.pool_id,
-            to_tenant_id=tenant_id,
-            quota=terms.quota,
-            priority=terms.priority,
-            include_descendants=terms.include_descendants,
-        )
-        yield offer, entry.offer_places[tenant_id]
+    for offer in entry.offer_commands():
+        yield offer, entry.offer_places[offer.to_tenant_id]
 
 
 def _sites(files: Desired) -> dict[str, Site]:
