@@ -17,12 +17,27 @@ _INVISIBLE = re.compile(
 )
 
 
+LOG_COMMAND = re.compile(r"#(?=#\w*\[)")
+"""The first sign of what the log of a build takes for a command wherever it stands in a line: `##[error]`,
+`##vso[task.complete]`."""
+_COMMAND = re.compile(r"^(?P<lead>(?:\s|\x1b\[\d*[mK])*):(?=:)|" + LOG_COMMAND.pattern)
+
+
 def escape(text: str) -> str:
     """The text on one line, with every character that is not seen as itself written as an escape: controls, line
-    breaks, ANSI sequences, bidi overrides, zero-width characters, blanks other than the blank. Costs linear time."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c if is_seen(c) else _escaped(c) for c in text)
+    breaks, ANSI sequences, bidi overrides, zero-width characters, blanks other than the blank; and with nothing in it
+    that is a command to a build's log. Costs linear time."""
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(c if is_seen(c) else _escaped(c) for c in text)
+    return LOG_COMMAND.sub(r"\\x23", text) if "##" in text else text
+
+
+def inert(line: str) -> str:
+    """A line of an output with nothing in it that a build's log takes for a command, which `::error::` is at its
+    beginning alone, whatever blanks and colours come first."""
+    if "::" not in line and "##" not in line:
+        return line
+    return _COMMAND.sub(lambda m: f"{m['lead']}\\x3a" if m["lead"] is not None else r"\x23", line)
 
 
 def is_seen(character: str) -> bool:

@@ -20,20 +20,17 @@ _LONGEST = 300
 
 
 def tell(error: BaseException, *, verbose: bool = True) -> int:
-    """Say on stderr what went wrong, and give the exit code. The traceback is shown to those who ask for it. Only where
-    a flag shows the rest may something be left out: a command says whether it was given."""
+    """Say on stderr what went wrong, and give the exit code. The traceback is shown to those who ask for it."""
     if os.environ.get(DEBUG) == "1":
         import traceback  # not at the top, nor below: few ask
 
-        from better_compute.domain.policy.urls import mask_text
-
         lines = "".join(traceback.format_exception(error)).split("\n")
-        streams.say("\n".join(escape(mask_text(line)) for line in lines))
+        streams.say("\n".join(map(escape, lines)))
     streams.say("".join(_text(error, verbose)))
     return exit_code(error)
 
 
-def document(error: Exception, form: streams.Format) -> None:
+def document(error: Exception, form: streams.Format, *, verbose: bool) -> None:
     """Print on stdout why there is no other result; `tell` says it to people as well."""
     if isinstance(error, BrokenPipeError) or _is_interrupt(error):
         return
@@ -41,7 +38,7 @@ def document(error: Exception, form: streams.Format) -> None:
 
     problems = _problems(error) or (_as_problem(error),)
     try:
-        streams.show(of_problems(problems), form)
+        streams.show(of_problems(problems), form, verbose=verbose)
     except OSError as closed:
         streams.give_up(closed)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, TextIO
 
-from better_compute.domain.escape import escape
+from better_compute.domain.escape import escape, inert
 from fleetctl.errors import EXIT_ERROR, EXIT_OK
 from fleetctl.look import PLAIN, Look
 
@@ -121,9 +121,15 @@ def show(report: Report, form: Format, *, verbose: bool = False) -> None:
 
 
 def say(text: str) -> None:
-    """Tell people something beside the result. That nobody can be told must not stop what is under way."""
+    """Tell people something beside the result: all that stderr gets comes through here, and is left without user parts
+    of URLs and commands to a build's log. That nobody can be told must not stop what is under way."""
+    if "@" in text:
+        from better_compute.domain.policy.urls import mask_message  # not at the top: few texts hold a URL
+
+        text = "\n".join(map(mask_message, text.split("\n")))
+    shown = "\n".join(map(inert, text.split("\n")))
     with suppress(OSError, ValueError):
-        sys.stderr.write(text)
+        sys.stderr.write(shown)
         sys.stderr.flush()
 
 

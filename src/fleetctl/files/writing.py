@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from better_compute.domain.escape import is_seen
+from better_compute.domain.escape import LOG_COMMAND, is_seen
 from fleetctl.files.scalars import is_plain
 
 _WIDTH = 100
@@ -103,10 +103,10 @@ def _scalar(value: Any) -> str:
 @lru_cache(maxsize=4096)
 def _text(text: str) -> str:
     """As it is, where every reader takes that for the same text; else in quotes, with an escape for each character that
-    is not seen as itself."""
+    is not seen as itself, and where a build's log would take it for a command."""
     if is_plain(text):
         return text
-    quoted = json.dumps(text, ensure_ascii=False)
+    quoted = LOG_COMMAND.sub(r"\\u0023", json.dumps(text, ensure_ascii=False))
     if quoted.isascii() and quoted.isprintable():
         return quoted
     return "".join(c if is_seen(c) else _escape(c) for c in quoted)

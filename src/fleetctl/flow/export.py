@@ -17,6 +17,7 @@ from fleetctl.flow.finished import FileText
 from fleetctl.flow.rooted import rooted
 from fleetctl.request import Request
 from fleetctl.session import opened
+from fleetctl.spelling import in_ascii
 from fleetctl.words import count
 
 
@@ -43,7 +44,7 @@ def _text(
     request: Request, root: Mapping[str, Json], found: list[tuple[str, dict[str, Json]]], *, as_json: bool
 ) -> str:
     if as_json:
-        return json.dumps(exporting.one_document(root, found), indent=2) + "\n"
+        return in_ascii(json.dumps(exporting.one_document(root, found), indent=2)) + "\n"
     text = exporting.one_text(root, found)
     if len(text.encode()) > MAX_BYTES:
         request.tell("One file may have 16 MiB, and this is more: --out DIR writes several")

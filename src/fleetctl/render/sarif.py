@@ -9,6 +9,7 @@ from urllib.parse import quote
 from fleetctl import __version__
 from fleetctl.look import PLAIN, Look
 from fleetctl.outline.results import results
+from fleetctl.spelling import in_ascii
 
 if TYPE_CHECKING:
     from fleetctl.outline.results import Result
@@ -30,7 +31,7 @@ def render(report: Report, look: Look = PLAIN) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(one, rules[one.rule], look.under) for one in found],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return in_ascii(json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)) + "\n"
 
 
 def _result(one: Result, rule_index: int, under: str) -> dict[str, Any]:

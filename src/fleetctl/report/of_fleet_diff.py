@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from better_compute.domain.policy.secrets import mask_text
+from better_compute.domain.policy.urls import mask_message
 from fleetctl.fleet_diff import Differences, PoolDifference, Side
 from fleetctl.report import forms, parts, problems
 from fleetctl.spelling import FORMAT_VERSION
@@ -36,7 +36,7 @@ def of_fleet_diff(found: Differences, before: Side, after: Side) -> forms.FleetD
 def _side(side: Side) -> forms.ComparedSide:
     desired = side.desired
     return {
-        "given": mask_text(side.given),
+        "given": mask_message(side.given),
         "commit": side.commit,
         "fleet": desired.fleet,
         "tenantId": desired.tenant_id,

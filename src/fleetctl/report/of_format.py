@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from better_compute.domain.policy.urls import mask_message
 from fleetctl.formatting import FormattedFile
 from fleetctl.spelling import FORMAT_VERSION
 
@@ -19,7 +20,9 @@ def of_format(files: Sequence[FormattedFile], *, check: bool) -> forms.FormatRep
         "formatVersion": FORMAT_VERSION,
         "kind": "format",
         "check": check,
-        "files": [{"file": file.file, "status": file.status, "why": file.why} for file in files],
+        "files": [
+            {"file": mask_message(file.file), "status": file.status, "why": mask_message(file.why)} for file in files
+        ],
         "summary": {
             "formatted": counts["formatted"],
             "unformatted": counts["unformatted"],

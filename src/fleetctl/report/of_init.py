@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from better_compute.domain.policy.secrets import mask_text
+from better_compute.domain.policy.urls import mask_message
 from fleetctl.spelling import FORMAT_VERSION
 from fleetctl.starter import Started
 
@@ -17,10 +17,10 @@ def of_init(started: Started) -> forms.InitReport:
     return {
         "formatVersion": FORMAT_VERSION,
         "kind": "init",
-        "directory": started.directory,
+        "directory": mask_message(started.directory),
         "files": list(started.files),
         "fleet": choices.fleet,
         "tenantId": choices.tenant,
         "caller": choices.caller,
-        "server": None if choices.server is None else mask_text(choices.server),
+        "server": None if choices.server is None else mask_message(choices.server),
     }

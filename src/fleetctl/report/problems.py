@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from better_compute.domain.policy.secrets import mask_text
+from better_compute.domain.policy.urls import mask_message
 from better_compute.domain.problems import Problem, Source
 from fleetctl.spelling import FORMAT_VERSION
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def source(place: Source) -> forms.Source:
-    return {"file": place.file, "line": place.line, "column": place.column}
+    return {"file": mask_message(place.file), "line": place.line, "column": place.column}
 
 
 def problem(found: Problem) -> forms.Problem:
     """Texts that a server or a file had a part in may hold the user part of a URL."""
     return {
-        "code": found.code,
-        "rule": found.rule,
-        "message": mask_text(found.message),
-        "path": mask_text(found.path),
-        "hint": mask_text(found.hint),
+        "code": mask_message(found.code),
+        "rule": mask_message(found.rule),
+        "message": mask_message(found.message),
+        "path": mask_message(found.path),
+        "hint": mask_message(found.hint),
         "severity": found.severity,
         "source": source(found.source) if found.source else None,
     }

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from better_compute.domain.escape import escape
+from better_compute.domain.escape import escape, inert
 
 HOSTILE = {
     "a line break": ("a\nb", "a\\nb"),
@@ -46,3 +46,21 @@ def test_any_text_is_one_line_of_what_is_seen(text: str) -> None:
     shown = escape(text)
     assert shown.isprintable()
     assert escape(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("::error::x", r"\x3a:error::x"),
+        (" \t::error::x", " \t\\x3a:error::x"),
+        ("\r\x1b[K\x1b[31m ::error::x", "\r\x1b[K\x1b[31m \\x3a:error::x"),
+        ("a.yaml::error::x", "a.yaml::error::x"),
+        ("a ##[error]x", r"a \x23#[error]x"),
+        ("###vso[task.complete]", r"#\x23#vso[task.complete]"),
+        ("## heading [1]", "## heading [1]"),
+    ],
+)
+def test_a_line_holds_no_command_to_the_log_of_a_build(line: str, shown: str) -> None:
+    assert inert(line) == shown
+    assert inert(shown) == shown
+    assert ("##" not in line) or escape(line) == shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -32,6 +33,8 @@ HOSTILE = {
     "command": "::error file=x,line=1::boo",
     "command on a line": "x\n::set-output name=a::b\n::add-mask::c",
     "older command": "##[error]x ##vso[task.complete]y ##[group]z",
+    "older command in parts": "[x] ##",
+    "its second half": "[#x##",
     "percent": "%0A::error::%25%0D%3A%2C",
     "backticks": "`a` ``b`` ```\n```` c `",
     "fence": "```\n</details>",
@@ -81,6 +84,15 @@ def test_an_output_is_sound_and_has_the_structure_of_an_honest_one(poison: str, 
 @pytest.mark.parametrize("poison", [poison for poison in HOSTILE if poison != "no letters"])
 def test_json_is_ascii_on_lines_of_its_own(poison: str, kind: str) -> None:
     CHECKS["json"](rendered("json", poisoned(every_kind()[kind], HOSTILE[poison])))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("poison", [poison for poison in HOSTILE if "command" in poison or "half" in poison])
+def test_the_log_of_a_build_takes_nothing_for_a_command(poison: str, kind: str, name: str) -> None:
+    shown = rendered(name, poisoned(every_kind()[kind], HOSTILE[poison]))
+    assert not re.search(r"##\w*\[", shown)
+    assert name == "github" or not re.search(r"^\s*::", shown, re.MULTILINE)
 
 
 @pytest.mark.parametrize("width", [20, 60])

@@ -7,9 +7,9 @@ import re
 SENSITIVE = "(sensitive)"
 # What stands between // and @. A password with an unescaped slash counts too: a colon that no port follows gives it
 # away. No try is long and none of the first kind passes a slash, so that hostile text costs linear time.
-_USER_PART = re.compile(
-    r"((?:(?<=:)|(?<!\S))//)(?:[^/?#\s]*@|[^/?#\s@:]{1,256}:(?![0-9]*(?:[/?#\s]|\Z))[^\s@]{0,256}@)"
-)
+_ITSELF = r"(?:[^/?#\s]*@|[^/?#\s@:]{1,256}:(?![0-9]*(?:[/?#\s]|\Z))[^\s@]{0,256}@)"
+_USER_PART = re.compile(r"((?:(?<=:)|(?<!\S))//)" + _ITSELF)
+_IN_PATH = re.compile(r"((?<=[A-Za-z0-9+.-]{2}:)/)(?!/)" + _ITSELF)
 
 
 def has_userinfo(value: str) -> bool:
@@ -20,6 +20,12 @@ def has_userinfo(value: str) -> bool:
 def mask_text(value: str) -> str:
     """The text with the user part of each URL in it replaced: `https://(sensitive)@host/`."""
     return _USER_PART.sub(rf"\1{SENSITIVE}@", value) if "@" in value else value
+
+
+def mask_message(message: str) -> str:
+    """What is said to people, as they may read it: the user part of each URL replaced, and of what a path made of one,
+    where two slashes are one: `https:/(sensitive)@host`."""
+    return _IN_PATH.sub(rf"\1{SENSITIVE}@", mask_text(message)) if "@" in message else message
 
 
 def mask_server(server: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from better_compute.domain.escape import inert
 from fleetctl.outline.shape import width
 from fleetctl.render.markdown.fit import Block, Unit
 from fleetctl.render.markdown.inline import cell, code, cut, fence, own
@@ -50,7 +51,7 @@ def _title(title: str, number: int) -> str:
 def _fenced(section: Section, title: str, items: Sequence[Item], more: Sequence[Words], rank: int) -> Block:
     column = width([item.subject for item in items]) if section.in_columns else 0
     units = [unit for item in items for unit in _units(item, column)]
-    units += [Unit(f"  {words.text}\n") for words in more]
+    units += [Unit(f"{inert(f'  {words.text}')}\n") for words in more]
     ticks = fence([unit.text for unit in units])
     return Block(
         title=_title(title, len(items)),
@@ -77,10 +78,10 @@ def _units(item: Item, column: int) -> Iterator[Unit]:
         *(f"    {line}" for line in (_problem(item.problem) if item.problem else ())),
     ]
     short = "  ".join((lead + cut(item.subject), *map(cut, where)))
-    yield Unit("".join(f"{line}\n" for line in lines), f"{short}\n")
+    yield Unit("".join(f"{inert(line)}\n" for line in lines), f"{inert(short)}\n")
     sign = lead[0] if item.alarm else " "
     for name, place in item.names:
-        yield Unit(f"{sign}     {name}  {place}\n", f"{sign}     {cut(name)}\n")
+        yield Unit(f"{inert(f'{sign}     {name}  {place}')}\n", f"{inert(f'{sign}     {cut(name)}')}\n")
 
 
 def _note(text: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from better_compute.domain.escape import inert
 from fleetctl.look import PLAIN, Look
 from fleetctl.outline import outline
 from fleetctl.render.text import lines
-from fleetctl.render.text.style import Style, inert
+from fleetctl.render.text.style import Style
 from fleetctl.render.text.window import wrapped
 
 if TYPE_CHECKING:

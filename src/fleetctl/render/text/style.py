@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +10,6 @@ if TYPE_CHECKING:
 
 _RESET = "\x1b[0m"
 _CODES: Final = {"strong": "1", "quiet": "2", "bad": "31", "good": "32", "notice": "33"}
-_COMMAND = re.compile(r"^(?P<lead>\s*(?:\x1b\[\d+m)?\s*):(?=:)|#(?=#\w*\[)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +24,3 @@ class Style:
 
     def sentence(self, sentence: Sentence) -> str:
         return "".join(self.toned(words.tone, words.text) for words in sentence)
-
-
-def inert(line: str) -> str:
-    """The line with nothing in it that a build's log takes for a command: `::error::` at its beginning, `##[error]`."""
-    if "::" not in line and "##" not in line:
-        return line
-    return _COMMAND.sub(lambda m: f"{m['lead']}\\x3a" if m["lead"] is not None else "\\x23", line)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from better_compute.domain.policy import conceal, has_userinfo, is_sensitive_name, mask, sensitive_paths
+from better_compute.domain.policy.urls import mask_message
 from tests.better_compute.domain.policy.strategies import json_values, law
 
 SECRET = "hunter2-example"
@@ -152,3 +153,17 @@ def test_hostile_text_costs_linear_time(text: str) -> None:
     start = time.process_time()
     mask(text)
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("no such file: https:/u:pw@h/x", "no such file: https:/(sensitive)@h/x"),
+        ("'../https:/u:p/w@h'", "'../https:/(sensitive)@h'"),
+        ("of https://u:pw@h", "of https://(sensitive)@h"),
+        ("fleet.yaml:8:/a@b", "fleet.yaml:8:/a@b"),
+        ("embedded:/a/b@c d@e", "embedded:/a/b@c d@e"),
+    ],
+)
+def test_of_a_url_that_was_taken_for_a_path_the_user_part_is_not_said(said: str, shown: str) -> None:
+    assert mask_message(said) == mask_message(shown) == shown
