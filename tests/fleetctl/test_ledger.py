@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.state import Rollup
-from fleetctl.ledger import Key, Ledger, ledger
+from fleetctl.ledger import Key, Ledger, holdings, ledger
 from fleetctl.plan.grants import Pools
 from tests.fleetctl.report.world import World, pool_id
 from tests.fleets import Fleet, fleets
@@ -240,6 +240,29 @@ def test_it_says_what_a_control_plane_grants_before_and_after(first: Fleet, seco
                 assert sides[0] == sides[1]
             else:
                 assert (row.before.atoms, row.after.atoms) == tuple(min(side, UNLIMITED) for side in sides)
+
+
+def by_model(sums: Counter[tuple[Key, str]]) -> dict[tuple[str, str, str], int]:
+    """By tenant, model and atom, as far as it is limited."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for (key, tenant_id), atoms in sums.items():
+        found[tenant_id, key[0], key[1]] += atoms
+    return {key: min(atoms, UNLIMITED) for key, atoms in found.items() if atoms}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(fleets(), fleets())
+def test_what_tenants_hold_is_what_a_control_plane_grants_them_over_all_pools(first: Fleet, second: Fleet) -> None:
+    plane = ControlPlane()
+    for wished in (first, second):
+        made = plane.plan(desired(wished))
+        if not plane.allows(made):
+            continue
+        before, held = expected(plane), holdings(Pools(made, plane.live()))
+        plane.run(made)
+        rows = {(tenant, *key): each for tenant, keys in held.items() for key, each in keys.items()}
+        assert {key: row.before.atoms for key, row in rows.items() if row.before.atoms} == by_model(before)
+        assert {key: row.after.atoms for key, row in rows.items() if row.after.atoms} == by_model(expected(plane))
 
 
 def test_it_adds_up_what_one_plan_takes_from_many_pools() -> None:

@@ -1,0 +1,50 @@
+"""Differences that files expect: which hold now, what they cover, and what is said when they are over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fleetctl.desired import Expected
+from fleetctl.expected import expired, holding, why
+from tests.model import desired, entry, fleet
+
+NOW = 1_800_000_000_000
+LATER, PAST = "2040-01-01T00:00Z", "2020-01-01T00:00Z"
+
+
+def expected(*items: dict[str, Any]) -> tuple[Expected, ...]:
+    return desired(fleet(entry("a"), expected=[{"key": "a", "reason": "trial", **item} for item in items])).expected
+
+
+@pytest.mark.parametrize(
+    ("path", "covered"),
+    [
+        (None, True),
+        ("policy", True),
+        ("policy.maxPending", True),
+        ("policy.max", False),
+        ("policy.maxPending.x", False),
+        ("offers", False),
+    ],
+)
+def test_a_path_covers_what_is_below_it_and_nothing_beside(path: str | None, covered: bool) -> None:
+    holds = holding(expected({"path": path} if path else {}), NOW)
+    assert why(holds, ["a", "pool_1"], ["policy.maxPending"]) == ("trial" if covered else None)
+
+
+def test_all_paths_must_be_expected_each_for_its_own_reason() -> None:
+    holds = holding(expected({"path": "policy"}, {"path": "offers", "reason": "urgent"}), NOW)
+    assert why(holds, ["a"], ["policy.x", "offers[acme].quota.gpu"]) == "trial; urgent"
+    assert why(holds, ["a"], ["policy.x", "gpuModel"]) is None
+    assert why(holds, ["b"], ["policy.x"]) is None
+
+
+def test_one_that_is_over_holds_no_more_and_is_told_where_something_differs_still() -> None:
+    items = expected({"path": "policy", "until": LATER}, {"path": "gpuModel", "until": PAST})
+    holds = holding(items, NOW)
+    assert [why(holds, ["a"], [path]) for path in ("policy", "gpuModel")] == ["trial", None]
+    [told] = expired(items, NOW, {"a"})
+    assert "a, gpuModel was expected to differ until 2020-01-01 00:00:00 UTC, and counts again" in told
+    assert list(expired(items, NOW, {"b"})) == []
