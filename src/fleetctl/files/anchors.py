@@ -12,7 +12,6 @@ from typing import Any
 from better_compute.domain.problems import did_you_mean
 from fleetctl.files.document import Map, Seq
 from fleetctl.files.reading import MAX_DEPTH, Reading
-from fleetctl.files.scalars import clip
 
 MAX_ALIAS = 10_000
 """Nodes (keys, values, maps and lists) that one alias may stand for."""
@@ -32,6 +31,8 @@ class Anchors:
     def __init__(self, r: Reading) -> None:
         self._r = r
         self.values: dict[str, Any] = {}
+        self.secret: set[str] = set()
+        """Names that are likely a password without quotes, and are suggested nowhere."""
         self._merges: dict[int, tuple[Map, list[Map]]] = {}
         # By identity: the object (so that its id stays taken), nodes when expanded, nesting when expanded.
         self._extents: dict[int, tuple[Any, int, int]] = {}
@@ -48,18 +49,19 @@ class Anchors:
 
     def _fault(self, name: str) -> tuple[str, str, str] | None:
         """Why the alias of this name is refused here: rule, message, hint."""
+        shown = self._r.quote(name)
         if name not in self.values:
             hint = "an anchor stands before its aliases and in the same document"
-            near = did_you_mean(name, islice(self.values, 200))
-            return "yaml.alias", f"there is no anchor &{clip(name)} above", near or hint
+            near = did_you_mean(name, (known for known in islice(self.values, 200) if known not in self.secret))
+            return "yaml.alias", f"there is no anchor &{shown} above", near or hint
         value = self.values[name]
         if value is OPEN:
-            return "yaml.alias", f"*{clip(name)} stands inside the node it is an alias of", "write out what is meant"
+            return "yaml.alias", f"*{shown} stands inside the node it is an alias of", "write out what is meant"
         size, height = self._extent(value)
         if size > MAX_ALIAS:
-            message = f"*{clip(name)} stands for {size} nodes, the most is {MAX_ALIAS}"
+            message = f"*{shown} stands for {size} nodes, the most is {MAX_ALIAS}"
         elif len(self._r.trail) + height > MAX_DEPTH:
-            message = f"*{clip(name)} nests maps and lists more than {MAX_DEPTH} deep"
+            message = f"*{shown} nests maps and lists more than {MAX_DEPTH} deep"
         else:
             return None
         return "yaml.expansion", message, "use fewer aliases of aliases"

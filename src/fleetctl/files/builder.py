@@ -19,7 +19,7 @@ from yaml.events import DocumentStartEvent, MappingEndEvent, MappingStartEvent, 
 from fleetctl.files.anchors import OPEN, Anchors
 from fleetctl.files.document import Document, Map, Seq
 from fleetctl.files.reading import Reading
-from fleetctl.files.scalars import Scalar, ScalarError, clip
+from fleetctl.files.scalars import Scalar, ScalarError
 from fleetctl.files.text import CONTROL
 
 Event = Any
@@ -79,10 +79,12 @@ class _Builder:
         """The value of an alias, or of a node with an anchor."""
         name, start = event.anchor, event.start_mark.index
         if found := _NAME_GOES_ON.match(self._r.text, start):
-            message = f"{clip(found[1])} and {found[2]} stand without a space between them"
+            message = f"{self._r.quote(found[1])} and {found[2]} stand without a space between them"
             self._r.report(start, "yaml.alias", message, "write one; quote the value if it is no anchor or alias")
         if self._r.text[start] == "*":
             return self.anchors.use(name, start)
+        if self._r.in_secret:
+            self.anchors.secret.add(name)
         event.anchor = None  # now it is a node like others
         self.anchors.values[name] = OPEN
         value = self.anchors.values[name] = self.node(event)
@@ -132,7 +134,8 @@ class _Builder:
         try:
             return self._scalars[event.value]
         except ScalarError as error:
-            self._r.report(_at(event), "yaml.number", error.message, error.hint)
+            message = f"{self._r.quote(event.value)} {error.says}"
+            self._r.report(_at(event), "yaml.number", message, error.hint)
             return None
 
     def _quoted(self, event: Event) -> str:
@@ -144,6 +147,7 @@ class _Builder:
 
     def _key(self, event: Event) -> str | None:
         """The key that begins with `event`, or None after a report when it is not a string."""
+        self._r.trail[-1] = None  # not the key before it
         plain = type(event) is ScalarEvent and not (event.style or event.anchor or event.tag)
         try:
             key = self._scalars[event.value] if plain else self.node(event)
@@ -153,7 +157,8 @@ class _Builder:
             return key
         message, hint = "a key must be a string", "quote it, or quote the value that begins here"
         if plain and event.value:
-            message, hint = f"the key {clip(event.value)} is not a string", f'quote it: "{clip(event.value)}"'
+            shown = self._r.quote(event.value)
+            message, hint = f"the key {shown} is not a string", f'quote it: "{shown}"'
         self._r.report(_at(event), "yaml.key", message, hint)
         return None
 
@@ -161,7 +166,7 @@ class _Builder:
         """Report a key that stands twice, take in what is to be merged; whether it was one of these."""
         if key in out:
             first, _ = self._r.lines.place(out.at[2 * list(out).index(key)])
-            message = f'the key "{clip(key)}" stands twice in one map: first on line {first}'
+            message = f'the key "{self._r.quote(key, key=True)}" stands twice in one map: first on line {first}'
             self._r.report(_at(event), "yaml.duplicateKey", message, "keep one of them")
             return True
         if type(event) is ScalarEvent and not event.style:
@@ -175,7 +180,9 @@ class _Builder:
         if type(event) is not ScalarEvent or event.style or ":" not in event.value:
             return
         if _NEXT_ENTRY.match(self._r.text, end):
-            message = f"{clip(event.value)} has no space after its colon"
+            name, _, _ = event.value.partition(":")  # what follows may be a password
+            message = f"{self._r.quote(name, key=True)}: has no space after its colon"
+            self._r.trail[-1] = name
             self._r.report(start, "yaml.syntax", message, "write `key: value`, or quote the key")
 
     def _check_indent(self, key: Event, event: Event) -> None:
@@ -191,5 +198,5 @@ class _Builder:
 
     def _refuse_tag(self, event: Event) -> None:
         written = _TAG.match(self._r.text, event.start_mark.index)
-        message = f"tags are not read, this is {clip(written[1] if written else event.tag)}"
+        message = f"tags are not read, this is {self._r.quote(written[1] if written else event.tag)}"
         self._r.report(_at(event), "yaml.tag", message, "remove it; quote what is to be a string")

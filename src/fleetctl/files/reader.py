@@ -30,7 +30,7 @@ def read_text(data: bytes, file: str, scalars: Scalars | None = None) -> list[Do
             found.extend(documents(reading))
         except YAMLError as error:
             failure = error
-        if fault := refusal(text, failure):
+        if fault := refusal(text, failure, in_secret=reading.in_secret):
             reading.trail.clear()
             reading.report(*fault)
     if problems := reading.problems:

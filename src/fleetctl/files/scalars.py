@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from math import isfinite
 
+from better_compute.domain.policy.urls import mask_text
+
 Scalar = str | int | float | bool | None
 
 MAX_NUMBER = 64
@@ -29,11 +31,11 @@ _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
 class ScalarError(ValueError):
-    """A plain scalar that is refused rather than guessed at."""
+    """A plain scalar that is refused rather than guessed at; `says` goes on after the text, which may be a secret."""
 
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.message, self.hint = message, hint
+    def __init__(self, says: str, hint: str) -> None:
+        super().__init__(says)
+        self.says, self.hint = says, hint
 
 
 def resolve(text: str) -> Scalar:
@@ -45,23 +47,24 @@ def resolve(text: str) -> Scalar:
     if _NUMBER.fullmatch(text):
         return _number(text)
     if _OTHER_BASE.fullmatch(text):
-        raise ScalarError(f"{clip(text)} is not a decimal number", "write it in decimal, or quote it if it is a name")
+        raise ScalarError("is not a decimal number", "write it in decimal, or quote it if it is a name")
     if _NOT_FINITE.fullmatch(text):
-        raise ScalarError(f"{text} is not a finite number", "write a number, or quote it if it is a name")
+        raise ScalarError("is not a finite number", "write a number, or quote it if it is a name")
     return text
 
 
 def _number(text: str) -> int | float:
     if _LEADING_ZERO.match(text):
         hint = "drop the leading zeros, or quote it if it is a name"
-        raise ScalarError(f"{clip(text)} has a leading zero: some readers take it for octal", hint)
+        raise ScalarError("has a leading zero: some readers take it for octal", hint)
     if len(text) > MAX_NUMBER:
-        raise ScalarError(f"a number of {len(text)} characters, the most is {MAX_NUMBER}", "quote it if it is a name")
+        hint = "quote it if it is a name"
+        raise ScalarError(f"is a number of {len(text)} characters, the most is {MAX_NUMBER}", hint)
     if _INTEGER.fullmatch(text):
         return int(text)
     value = float(text)
     if not isfinite(value):
-        raise ScalarError(f"{text} is too large for a number", "write a smaller number, or quote it if it is a name")
+        raise ScalarError("is too large for a number", "write a smaller number, or quote it if it is a name")
     return value
 
 
@@ -79,5 +82,7 @@ class Scalars(dict[str, Scalar]):
 
 
 def clip(text: str, limit: int = 60) -> str:
-    """Text from a file for a message: at most `limit` characters of it."""
+    """Text from a file for a message: at most `limit` characters of it, without the user part of a URL, which nobody
+    would find in a part of it."""
+    text = mask_text(text)
     return text if len(text) <= limit else f"{text[:limit]}…"

@@ -11,6 +11,7 @@ from yaml.cyaml import CBaseLoader
 from yaml.scanner import ScannerError
 from yaml.tokens import ScalarToken
 
+from better_compute.domain.policy import SENSITIVE, is_sensitive_name
 from fleetctl.files.reading import TOO_DEEP
 from fleetctl.files.scalars import clip
 
@@ -44,7 +45,7 @@ _ROWS = (
     ("expected ':'", r"\0[\w.-]+:[^\s/]", _SYNTAX, "{word} has no space after its colon", "write `key: value`"),
     ("expected ':'", "", _SYNTAX, "a key and a colon are expected here, this is {word}", "write `key: value`"),
     ("node content", r"^\0\.\.\.", _SYNTAX, "there is no document to end here", "remove the line"),
-    ("any token|node content", r"\0\S", _SYNTAX, "a value cannot begin with {word:.1}", _QUOTE),
+    ("any token|node content", r"\0\S", _SYNTAX, "a value cannot begin with {first}", _QUOTE),
     ("node content", "", _SYNTAX, "a value is missing", "write it"),
     ("expected ','", "\0:", _SYNTAX, "a second colon: a comma{where} is missing before it", f"write it, or {_QUOTE}"),
     ("expected ','", "", _SYNTAX, "a comma{where} is missing before {word}", f"write it, or {_QUOTE}"),
@@ -56,6 +57,8 @@ _ROWS = (
     ("expected [k'<]", "", _SYNTAX, "the indentation of this line fits nothing above it", _ALIGN),
     ("", "", _SYNTAX, "this is not YAML: {said}", "check the lines around it"),
 )
+_WORD = re.compile(r"\S+")
+_KEY = re.compile(r"[\w.-]+:(?=[^\s/])")
 _FROM_CONTEXT = re.compile("simple key|scanning a quoted|directive|tag|anchor|alias")
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 _CLOSING = {"[": "]", "{": "}"}
@@ -68,9 +71,10 @@ Refusal = tuple[int, str, str, str]
 """A problem of the text: offset, rule, message, hint."""
 
 
-def refusal(text: str, error: yaml.YAMLError | None) -> Refusal | None:
+def refusal(text: str, error: yaml.YAMLError | None, *, in_secret: bool = False) -> Refusal | None:
     """What is wrong with a text that the parser refused, or that it read though it is lax about it: a tab that indents
-    or separates, a comment that touches what is before it, a key like that of `[?a]`, which YAML 1.2 takes for text."""
+    or separates, a comment that touches what is before it, a key like that of `[?a]`, which YAML 1.2 takes for text.
+    `in_secret`: the parser came to it below a sensitive name, and nothing of it is shown."""
     if error is None:
         return _look(text, len(text))[0] if any(pattern.search(text) for pattern in _SUSPECT) else None
     if conflict := _CONFLICT.search(text):
@@ -86,13 +90,13 @@ def refusal(text: str, error: yaml.YAMLError | None) -> Refusal | None:
         return (0, _SYNTAX, f"this is not YAML: {clip(str(error))}", "check the file")
     doing, said, at = getattr(error, "context", None) or "", getattr(error, "problem", None) or "", mark.index
     found, scalar, opened = _look(text, begun.index if begun and isinstance(error, ScannerError) else at)
-    if found or (found := _never_closed(text, said, mark, scalar, opened)):
+    if found or (found := _never_closed(text, said, mark, scalar, opened, in_secret)):
         return found
     if _FROM_CONTEXT.search(doing):
         at = begun.index
     elif "quoted" in doing:
         at = text.rfind("\\", 0, at + 1)
-    return _in_words(text, f"{doing}: {said}", at, opened)
+    return _in_words(text, f"{doing}: {said}", at, opened, in_secret)
 
 
 def _look(text: str, limit: int) -> tuple[Refusal | None, Any, Any]:
@@ -129,12 +133,12 @@ def _lax(text: str, start: int, end: int) -> Refusal | None:
     return None
 
 
-def _never_closed(text: str, said: str, mark: Any, scalar: Any, opened: Any) -> Refusal | None:
+def _never_closed(text: str, said: str, mark: Any, scalar: Any, opened: Any, in_secret: bool) -> Refusal | None:
     """What above is to blame: quotes that end on the line of the error; a bracket, when the text ends or goes on with a
     line that is not indented deeper than the bracket's."""
     at, line = mark.index, mark.line
     if scalar and scalar.style in ("'", '"') and scalar.start_mark.line < scalar.end_mark.line == line:
-        message = f"the quote that begins here ends on line {line + 1}, before {_word(text, at)}"
+        message = f"the quote that begins here ends on line {line + 1}, before {_word(text, at, in_secret)}"
         return (scalar.start_mark.index, _SYNTAX, message, "close it where the value ends")
     if not opened or "did not find expected" not in said:
         return None
@@ -145,7 +149,7 @@ def _never_closed(text: str, said: str, mark: Any, scalar: Any, opened: Any) -> 
     return None
 
 
-def _in_words(text: str, said: str, at: int, opened: Any) -> Refusal:
+def _in_words(text: str, said: str, at: int, opened: Any, in_secret: bool) -> Refusal:
     start = text.rfind("\n", 0, at) + 1
     above = (_CONTENT.findall(text, 0, start) or [""])[-1]
     behind, _, _ = text[at : at + 200].partition("\n")
@@ -155,7 +159,8 @@ def _in_words(text: str, said: str, at: int, opened: Any) -> Refusal:
         where += f" (of line {opened.line + 1})"
     fits = (row for row in _ROWS if re.search(row[0], said) and re.search(row[1], around, re.MULTILINE))
     _, _, rule, message, hint = next(fits)
-    return (at, rule, message.format(word=_word(text, at), where=where, said=clip(said)), hint)
+    word = _word(text, at, in_secret)
+    return (at, rule, message.format(word=word, first=behind[:1], where=where, said=clip(said)), hint)
 
 
 def _indent(text: str, at: int) -> int:
@@ -163,5 +168,13 @@ def _indent(text: str, at: int) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _word(text: str, at: int) -> str:
-    return clip((text[at : at + 100].split(None, 1) or ["the end"])[0], 30)
+def _word(text: str, at: int, in_secret: bool) -> str:
+    """The word that stands here, for a message; of `key:value` the key. What a sensitive name stands before on its line
+    may be a secret, though the parser knows no key and value there."""
+    found = _WORD.search(text, at)
+    word = found[0] if found else ""
+    name = _KEY.match(word)
+    before = text[text.rfind("\n", 0, at) + 1 : at]
+    if word and (in_secret or is_sensitive_name(before if name else before + word)):
+        return SENSITIVE
+    return clip(name[0] if name else word or "the end", 30)

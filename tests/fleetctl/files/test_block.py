@@ -222,7 +222,7 @@ def test_a_tab_inside_a_value_or_a_comment_is_text(text: str, meant: object) -> 
         ("a:1\nb: 2\n", 2, "continues the text above"),
         ("a: 1\ngpu:32\n", 2, "no space after its colon"),
         ("a: {gpu:32}\n", 1, "no space after its colon"),
-        ("a:\n  - {x: 1, gpu:32,\n     y: 2}\n", 2, "gpu:32 has no space after its colon"),
+        ("a:\n  - {x: 1, gpu:32,\n     y: 2}\n", 2, "gpu: has no space after its colon"),
         ("a: {note:some more words}\n", 1, "no space after its colon"),
         ("a: {b: c:}\n", 1, "a colon in brackets"),
         ("a: {: 1}\n", 1, "cannot begin with :"),
