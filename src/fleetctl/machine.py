@@ -19,6 +19,7 @@ from fleetctl import git
 
 _YAML = (".yaml", ".yml")
 _LINKS = 40
+_OWNERS = 0o600
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
 _MOST_FILES = 2**31 - 1
 _OPEN = re.compile(rf"/(?:dev|proc/(?:self|thread-self|{os.getpid()}))/fd/(\d+)")
@@ -119,17 +120,19 @@ def save(path: Path, data: bytes) -> None:
 
     What is no file (a pipe), or open already (`/dev/stdout`), is written to as it is: nothing may take its place.
     """
-    if (descriptor := _descriptor(path)) is not None:
-        with os.fdopen(os.dup(descriptor), "wb") as stream:  # after what was written to it, before what will be
-            stream.write(data)
-        return
-    if path.exists() and not path.is_file():
-        rest = memoryview(data)
-        with at_once(path) as stream:
-            while rest:  # a pipe takes what it has room for
-                rest = rest[stream.write(rest) :]
-        return
-    _replace(Path(os.path.realpath(path)), data)
+    try:
+        if (descriptor := _descriptor(path)) is not None:
+            with os.fdopen(os.dup(descriptor), "wb") as stream:  # after what was written to it, before what will be
+                stream.write(data)
+        elif path.exists() and not path.is_file():
+            rest = memoryview(data)
+            with at_once(path) as stream:
+                while rest:  # a pipe takes what it has room for
+                    rest = rest[stream.write(rest) :]
+        else:
+            _replace(Path(os.path.realpath(path)), data)
+    except OSError as error:  # a full disk names no file, and nobody knows the name that one has at first
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def rewrite(path: Path, data: bytes) -> None:
@@ -143,7 +146,8 @@ def rewrite(path: Path, data: bytes) -> None:
 
 def write_new(files: Mapping[Path, str], mode: int) -> None:
     """Write files, in UTF-8, where none are, and the folders that they need: all of it, or where something fails
-    nothing. `mode` is theirs as far as the umask lets it be. Raises OSError, also where a file is there already."""
+    nothing. `mode` is theirs as far as the umask lets it be, but for their owner, who can read and write them. Raises
+    OSError, also where a file is there already."""
     made: list[Path] = []
     try:
         for path, text in files.items():
@@ -154,6 +158,7 @@ def write_new(files: Mapping[Path, str], mode: int) -> None:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
             made.append(path)
             with os.fdopen(descriptor, "wb") as stream:
+                os.fchmod(descriptor, stat.S_IMODE(os.fstat(descriptor).st_mode) | _OWNERS)
                 stream.write(text.encode())
     except BaseException as error:
         for each in reversed(made):
@@ -164,19 +169,17 @@ def write_new(files: Mapping[Path, str], mode: int) -> None:
         raise
 
 
-def _replace(path: Path, data: bytes, mode: int | None = None) -> None:
+def _replace(path: Path, data: bytes, mode: int = _OWNERS) -> None:
+    temporary = ""
     try:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error  # nobody knows the other name
-    try:
         with os.fdopen(descriptor, "wb") as stream:
-            if mode is not None:
-                os.fchmod(stream.fileno(), mode)
+            os.fchmod(stream.fileno(), mode)  # whatever the umask
             stream.write(data)
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        with suppress(OSError):
+            os.unlink(temporary)
         raise
 
 

@@ -30,6 +30,17 @@ def check(desired: Desired, base: Path, *, saved: Path | None, journal: Path | N
             raise Stop(EXIT_ERROR, message) from error
 
 
+def save(path: Path, data: bytes) -> None:
+    """Write such a file whole or not at all. Raises Stop, and BrokenPipeError where it is a pipe whose reader left."""
+    try:
+        machine.save(path, data)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror or error}; nothing of it was kept"
+        raise Stop(EXIT_ERROR, message) from error
+
+
 def _own(desired: Desired, base: Path) -> frozenset[object]:
     """The identities of the files that the fleet is made of."""
     own, server = [base / file for file in desired.files], desired.server

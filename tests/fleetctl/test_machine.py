@@ -51,6 +51,49 @@ def small_files() -> Iterator[int]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@pytest.fixture
+def no_mode() -> Iterator[None]:
+    before = os.umask(0o777)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_whatever_the_umask_its_owner_can_read_what_was_written(tmp_path: Path) -> None:
+    save(tmp_path / "plan.json", b"one")
+    write_new({tmp_path / "fleet.yaml": "two"}, 0o600)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
+def test_where_the_disk_is_full_the_file_is_named_and_what_was_there_stays(tmp_path: Path, small_files: int) -> None:
+    path = tmp_path / "plan.json"
+    save(path, b"one")
+    with pytest.raises(OSError, match=r"plan\.json") as caught:
+        save(path, b"b" * 2 * small_files)
+    assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(path))
+    assert {each: each.read_bytes() for each in tmp_path.iterdir()} == {path: b"one"}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+def test_a_device_that_is_full_is_named() -> None:
+    with pytest.raises(OSError, match="/dev/full") as caught:
+        save(Path("/dev/full"), b"one")
+    assert caught.value.errno == errno.ENOSPC
+
+
+@pytest.mark.parametrize("moment", ["fchmod", "replace"])
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, moment, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        save(tmp_path / "plan.json", b"one")
+    assert [*tmp_path.iterdir()] == []
+
+
 class TestNewFiles:
     def test_are_written_with_the_folders_that_they_need(self, tmp_path: Path) -> None:
         texts = {tmp_path / "a" / "b" / "x": "ą", tmp_path / "a" / "y": "y\n", tmp_path / "a" / "b" / ".." / "z": ""}

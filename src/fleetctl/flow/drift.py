@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fleetctl import drift as drifting
-from fleetctl import machine, outputs
+from fleetctl import outputs
 from fleetctl.comparison import compared
 from fleetctl.errors import EXIT_CHANGES, EXIT_OK
 from fleetctl.flow.finished import Finished
@@ -26,5 +26,5 @@ def drift(request: Request, *, out: Path | None = None) -> Finished:
         found = drifting.find(differences, session.read_history, session.live.instance.now)
         document = of_drift(found, session.header())
     if out is not None:
-        machine.save(out, file_bytes(document))
+        outputs.save(out, file_bytes(document))
     return Finished(document, EXIT_OK if found.is_in_sync else EXIT_CHANGES, "\n".join(found.remarks))

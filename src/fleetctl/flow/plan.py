@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fleetctl import machine, outputs
+from fleetctl import outputs
 from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_OK
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
@@ -26,7 +26,7 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
         # 6. Say it, and keep it.
         document = session.shown(made, does, None if lifetime is None else session.live.instance.now + lifetime)
     if out is not None:
-        machine.save(out, file_bytes(document))
+        outputs.save(out, file_bytes(document))
     differs = bool(made.operations or made.comparison.outside.pools)
     code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and differs else EXIT_OK
     return Finished(document, code, f"The plan is in {out}" if out else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fleetctl import machine, outputs
+from fleetctl import outputs
 from fleetctl import snapshot as saving
 from fleetctl.flow.finished import FileText
 from fleetctl.flow.rooted import rooted
@@ -22,6 +22,6 @@ def snapshot(request: Request, out: Path | None) -> FileText:
         data = saving.file_bytes(saving.Saved(session.live, session.read_history(session.live.pools, 0)))
     # 4. Keep it, and say what it holds.
     if out is not None:
-        machine.save(out, data)
+        outputs.save(out, data)
         return FileText("", f"The snapshot is in {out}, and {saving.IN_CLEAR}")
     return FileText(data.decode(), f"The snapshot {saving.IN_CLEAR}")

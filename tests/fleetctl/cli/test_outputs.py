@@ -168,3 +168,12 @@ class TestReport:
         fleet.write(ENTRY)
         assert fleet.on("apply", "--yes", "--report", str(report)).code == 0
         assert '"operations": 0' in report.read_text()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+@pytest.mark.parametrize("command", ["plan", "drift", "snapshot"])
+def test_a_file_without_room_is_named(command: str, fleet: Fleet) -> None:
+    fleet.make()
+    ran = fleet.on(command, "--out", "/dev/full")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "STOPPED: /dev/full cannot be written: No space left on device; nothing of it was kept\n"
