@@ -25,7 +25,14 @@ _FILE = click.Path(path_type=Path)
     ),
 )
 @options.common(
-    options.fleet, scope.base, scope.prune, scope.selection, options.override, options.review, options.target
+    options.fleet,
+    scope.base,
+    scope.prune,
+    scope.selection,
+    options.override,
+    options.review,
+    options.verbose,
+    options.target,
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--plan", "plan_file", type=_FILE, metavar="FILE", help="Run what this plan file approves, or its rest.")

@@ -22,7 +22,7 @@ from fleetctl.cli.options import Common
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
 @click.option("--detailed-exitcode", "detailed", is_flag=True, help="Exit 2 when anything differs.")
-@options.common(options.review)
+@options.common(options.review, options.verbose)
 def command(common: Common, before: str, after: str, detailed: bool) -> int:
     from fleetctl.flow.diff import diff
 

@@ -16,7 +16,9 @@ from fleetctl.cli.options import Common
     + options.PATH,
     epilog=options.examples("fleetctl drift", "fleetctl drift fleet/ --format json"),
 )
-@options.common(options.fleet, scope.base, scope.selection, scope.snapshot, options.metrics, options.target)
+@options.common(
+    options.fleet, scope.base, scope.selection, scope.snapshot, options.metrics, options.verbose, options.target
+)
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Keep the report too, as JSON.")
 def command(common: Common, out: Path | None) -> int:
     from fleetctl.flow.drift import drift

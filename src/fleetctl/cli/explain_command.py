@@ -30,9 +30,11 @@ from fleetctl.cli.options import Common
     help="Where the fleet is; left out: here.",
 )
 @click.option("--offline", is_flag=True, help="Say what the files say; ask no server.")
-@options.common(options.output, options.target)
+@options.common(options.output, options.verbose, options.target)
 def command(common: Common, what: str, offline: bool) -> int:
-    from fleetctl.flow.explain import explain  # not with the others: it brings the catalogue, which they do not need
+    if offline and (common.request.server is not None or common.request.token_file is not None):
+        raise click.UsageError("--offline asks no server, and takes neither --server nor --token-file")
+    from fleetctl.flow.explain import explain
 
     finished = explain(common.request, what, offline=offline)
     return streams.finish(finished, common.format, verbose=common.verbose)

@@ -15,7 +15,7 @@ from fleetctl.cli.options import Common
     "alone, and the exit code is 1." + options.PATH + " A world file, or a fleet test, is formatted when it is named.",
     epilog=options.examples("fleetctl fmt", "fleetctl fmt fleet/ --check", "fleetctl fmt fleet/world.yaml"),
 )
-@options.common(options.fleet, options.review)
+@options.common(options.fleet, options.review, options.verbose)
 @click.option("--check", is_flag=True, help="Write nothing: exit 1 when a file would change.")
 def command(common: Common, check: bool) -> int:
     from fleetctl.flow.fmt import fmt

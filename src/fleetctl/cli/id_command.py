@@ -33,4 +33,4 @@ def command(common: Common, key: str, tenant: str | None, caller: str | None) ->
     from fleetctl.flow.id import derived_id
 
     finished = derived_id(common.request, key, tenant, caller)
-    return streams.finish(finished, common.format, verbose=common.verbose)
+    return streams.finish(finished, common.format)

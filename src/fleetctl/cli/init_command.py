@@ -61,7 +61,7 @@ def command(common: Common, directory: Path, **given: Any) -> int:
     )
     wanted = [name for name in _SCHEMAS if name != "world.v1" or choices.server is None]
     texts = {f"schemas/{name}.json": schemas.text(name) for name in wanted}
-    return streams.finish(init(directory, choices, texts), common.format, verbose=common.verbose)
+    return streams.finish(init(directory, choices, texts), common.format)
 
 
 def _check(given: Mapping[str, str | None]) -> None:

@@ -48,24 +48,25 @@ def examples(*lines: str) -> str:
 
 
 def common(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """The flags of `groups`, `output` among them, handed to the command as one `Common`. They hold for an error too:
-    where the result is a document, so is the error."""
+    """The flags of `groups`, one that is about the format among them, handed to the command as one `Common`. They hold
+    for an error too: where the result is a document, so is the error."""
 
     def decorate(function: Command) -> Command:
         @wraps(function)
         def command(**given: Any) -> int:
             if given.get("allow") and given.get("reason") is None:
                 raise click.UsageError("--allow needs --reason: who reads the events later wants to know why")
-            form, verbose = _form(given), given.pop("verbose")
+            form, verbose = _form(given), given.pop("verbose", None)
             try:
-                shared = Common(request=_request(given), format=form, verbose=verbose)
+                shared = Common(request=_request(given), format=form, verbose=bool(verbose))
                 return function(shared, **given)
             except click.UsageError:
                 raise
             except Exception as error:
+                whole = verbose is not False  # only where a flag shows the rest may something be left out
                 if not form.for_people:
-                    failure.document(error, form)
-                return failure.tell(error, verbose=verbose)
+                    failure.document(error, form, verbose=whole)
+                return failure.tell(error, verbose=whole)
 
         decorated: Command = command
         for group in reversed(groups):
@@ -121,9 +122,19 @@ def fleet(command: Command) -> Command:
     return click.argument("path", type=click.Path(path_type=Path), default=".", metavar="[PATH]")(command)
 
 
+def verbose(command: Command) -> Command:
+    """For a result of which something may be left out."""
+    return click.option("--verbose", is_flag=True, help="Leave nothing out.")(command)
+
+
 def output(command: Command) -> Command:
     """For a result that is a fact or two."""
     return _output(command, streams.FACTS)
+
+
+def errors(command: Command) -> Command:
+    """For a result that is JSON in any case."""
+    return _output(command, streams.FACTS, "How an error is said; json: on stdout too.")
 
 
 def review(command: Command) -> Command:
@@ -136,15 +147,9 @@ def metrics(command: Command) -> Command:
     return _most_bytes(_output(command, streams.METRICS))
 
 
-def _output(command: Command, names: Sequence[str]) -> Command:
-    command = click.option("--verbose", is_flag=True, help="Leave nothing out.")(command)
+def _output(command: Command, names: Sequence[str], says: str = "How the result is said.") -> Command:
     return click.option(
-        "--format",
-        type=click.Choice(names),
-        callback=_format,
-        default="text",
-        show_default=True,
-        help="How the result is said.",
+        "--format", type=click.Choice(names), callback=_format, default="text", show_default=True, help=says
     )(command)
 
 

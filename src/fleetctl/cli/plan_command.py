@@ -28,6 +28,7 @@ from fleetctl.cli.options import Common
     scope.snapshot,
     options.override,
     options.review,
+    options.verbose,
     options.target,
 )
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan file, to be approved.")

@@ -18,7 +18,7 @@ from fleetctl.cli.options import Common
     epilog=options.examples("fleetctl show plan.json", "fleetctl show plan.json --format markdown"),
 )
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@options.common(options.metrics)
+@options.common(options.metrics, options.verbose)
 def command(common: Common, file: Path) -> int:
     from fleetctl.flow.show import show
 

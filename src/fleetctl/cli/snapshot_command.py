@@ -16,7 +16,7 @@ from fleetctl.cli.options import Common
     " It holds secrets in clear." + options.PATH,
     epilog=options.examples("fleetctl snapshot --out live.json", "fleetctl snapshot fleet/ --token-file token"),
 )
-@options.common(options.fleet, options.output, options.target)
+@options.common(options.fleet, options.errors, options.target)
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write it there, for its owner alone (mode 0600)."
 )

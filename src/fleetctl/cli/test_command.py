@@ -18,4 +18,4 @@ from fleetctl.cli.options import Common
 def command(common: Common) -> int:
     from fleetctl.flow.fleet_tests import test
 
-    return streams.finish(test(common.request), common.format, verbose=common.verbose)
+    return streams.finish(test(common.request), common.format)

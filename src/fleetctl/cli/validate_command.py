@@ -13,7 +13,7 @@ from fleetctl.cli.options import Common
     help="Check fleet files offline: YAML, fields, and every rule that needs no live state." + options.PATH,
     epilog=options.examples("fleetctl validate", "fleetctl validate fleet/ --format github"),
 )
-@options.common(options.fleet, options.review)
+@options.common(options.fleet, options.review, options.verbose)
 def command(common: Common) -> int:
     from fleetctl.flow.validate import validate
 

@@ -18,4 +18,4 @@ from fleetctl.cli.options import Common
 def command(common: Common) -> int:
     from fleetctl.flow.whoami import whoami
 
-    return streams.finish(whoami(common.request), common.format, verbose=common.verbose)
+    return streams.finish(whoami(common.request), common.format)

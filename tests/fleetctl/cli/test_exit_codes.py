@@ -83,19 +83,24 @@ class TestErrors:
         assert ran.out.startswith("fleet.yaml:9:")
         assert ran.out.endswith("Not valid: 1 error.\n")
 
-    @pytest.mark.parametrize("command", ["validate", "plan", "drift", "whoami", "apply", "id"])
+    @pytest.mark.parametrize("command", ["validate", "plan", "drift", "apply"])
     def test_many_faults_that_say_the_same_are_counted_unless_verbose(self, command: str, fleet: Fleet) -> None:
         fleet.write("".join(f"  - {{idempotencyKey: fra1-{k}, gpumodel: H100}}\n" for k in "abcde"))
-        command, *more = {
-            "apply": ["apply", str(fleet.directory), "--yes"],
-            "id": ["id", "fra1-a", "--fleet", str(fleet.directory)],
-        }.get(command, [command, str(fleet.directory)])
-        short, whole = fleet(command, *more), fleet(command, *more, "--verbose")
+        more = ["--yes"] if command == "apply" else []
+        short, whole = fleet.on(command, *more), fleet.on(command, *more, "--verbose")
         shown, all_of_it = (ran.out if command == "validate" else ran.err for ran in (short, whole))
         assert (short.code, whole.code, short.out == "") == (1, 1, command != "validate")
         assert "and 3 more (--verbose): " in shown
         assert [f"fleet.yaml:{n}:" in all_of_it for n in range(9, 14)] == [True] * 5
         assert "more (--verbose)" not in all_of_it
+
+    @pytest.mark.parametrize("command", [("whoami",), ("snapshot",), ("export",), ("id", "fra1-a", "--fleet")])
+    def test_none_is_left_out_where_no_flag_shows_the_rest(self, command: tuple[str, ...], fleet: Fleet) -> None:
+        fleet.write("".join(f"  - {{idempotencyKey: fra1-{k}, gpumodel: H100}}\n" for k in "abcde"))
+        ran = fleet(*command, str(fleet.directory))
+        assert ran.code == 1
+        assert [f"fleet.yaml:{n}:" in ran.err for n in range(9, 14)] == [True] * 5
+        assert "--verbose" not in ran.err
 
     def test_a_directory_that_is_not_there_is_1(self, fleet: Fleet) -> None:
         ran = fleet("plan", str(fleet.directory / "none"))
