@@ -201,7 +201,7 @@ def test_the_jobs_give_flags_that_there_are(fleet: Fleet, begun: Path) -> None:
     assert fleet("init").code == 0
     runs = [step.get("run", "") for job in workflow(begun)["jobs"].values() for step in job["steps"]]
     called = [found for run in runs for found in re.findall(r"fleetctl (\w+) (.*)", run)]
-    assert {name for name, _ in called} == {"fmt", "validate", "test", "plan", "apply", "drift"}
+    assert {name for name, _ in called} == {"fmt", "validate", "test", "plan", "show", "apply", "drift"}
     for name, rest in called:
         command = fleetctl.get_command(click.Context(fleetctl), name)
         assert command is not None
