@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from better_compute.domain.facts import Site
 from better_compute.domain.ids import DERIVATION
+from better_compute.domain.policy.shown import shown
 from better_compute.domain.problems import ACCESS_DENIED, INVALID_STATE, UNAVAILABLE, ComputeError, Problem
 from better_compute.domain.state import PoolState
 
@@ -55,7 +56,7 @@ def read(client: Client, url: str, tenant_id: str) -> Live:
     """Read what `tenant_id` owns. Raises ComputeError: a partial read is never planned on."""
     info = client.system.info()
     if info.derivation != DERIVATION:
-        message = f"the server derives ids by {info.derivation!r}, and this build knows {DERIVATION} alone"
+        message = f"the server derives ids by {shown(info.derivation)}, and this build knows {DERIVATION} alone"
         raise ComputeError(Problem(INVALID_STATE, "server.derivation", message, hint="use the build of that server"))
     if not isinstance(info.digest_key, str):
         message = f"this identity may not read the pools that {tenant_id} owns"

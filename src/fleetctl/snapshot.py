@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from better_compute.client.saved import PoolView, SiteView, pool_states, pool_views, site_views, sites
 from better_compute.domain.ids import DERIVATION, is_key
+from better_compute.domain.policy.shown import shown
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_STALE, Stop
@@ -184,7 +185,8 @@ def _saved(found: Snapshot) -> Saved:
     if not (is_key(found.tenant_id) and is_key(found.reader)):
         raise ValueError("its tenant or its reader is no id")
     if server.derivation != DERIVATION:
-        raise ValueError(f"the server derives ids by {server.derivation!r}, and this build knows {DERIVATION} alone")
+        derivation = shown(server.derivation)
+        raise ValueError(f"the server derives ids by {derivation}, and this build knows {DERIVATION} alone")
     instance = Instance(
         url=server.url,
         id=server.instance_id,

@@ -124,7 +124,8 @@ def _token(environ: Mapping[str, str], token_file: Path | None) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ComputeError(
-            Problem(INVALID_INPUT, "token.file", f"cannot read the token file {token_file}: {reason}")
+            # Its name may be the token itself, from somebody who took the flag for that.
+            Problem(INVALID_INPUT, "token.file", f"the file that --token-file names cannot be read: {reason}")
         ) from error
 
 

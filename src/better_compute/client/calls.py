@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from better_compute.client import secret
 from better_compute.client.peer import Peer
 from better_compute.client.retry import TRANSIENT, Retry, repeatable, sensible
 from better_compute.domain.problems import (
@@ -27,7 +28,6 @@ from better_compute.wire.message import CHANGE_HEADER, CHANGE_LIMIT, INSTANCE_HE
 T = TypeVar("T")
 
 _CODE = re.compile(r"[A-Z][A-Z_]{0,63}")
-_SHOWN = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,8 @@ class Calls:
         name = answer.headers.get(INSTANCE_HEADER)
         self.peer.meet(None if name is None else self.clean(name))
         if answer.status == 200:
+            if secret.repeats(answer.body, self.http.secret):  # it would go into files and outputs
+                return _Failure(ComputeError(self._indiscreet(operation)), transient=False)
             return answer.body
         refusal = self._refusal(answer)
         return _Failure(refusal, answer.status in TRANSIENT, self._asked(answer, refusal))
@@ -127,7 +129,7 @@ class Calls:
     def _refusal(self, answer: Response) -> ComputeError:
         """What an answer that is no success says."""
         error = _read_error(answer.body)
-        if error is None:
+        if error is None or self.clean(error["code"]) != error["code"]:
             return ComputeError(self._stranger(answer))
         # A failure of what stands in between, such as a gateway's timeout, may look like one of the control plane.
         stranger = answer.status >= 500 and INSTANCE_HEADER not in answer.headers
@@ -151,11 +153,14 @@ class Calls:
         message = f"{server} answered with HTTP {answer.status} and {self.clean(kind)}, not as a control plane does"
         return Problem(UNAVAILABLE, STRANGE_ANSWER, message, hint="is this the right URL, and what stands before it?")
 
+    def _indiscreet(self, operation: str) -> Problem:
+        message = f"the answer of {self.http.server} to {operation} repeats the token that asked, and is not read"
+        hint = "no control plane does that: find out what answers there, and use a new token"
+        return Problem(UNAVAILABLE, STRANGE_ANSWER, message, hint=hint)
+
     def clean(self, text: str) -> str:
-        """A text of the server's without the token, whatever it repeats, and not endlessly long."""
-        secret = self.http.secret
-        shown = text.replace(secret, "(token)") if secret else text
-        return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "..."
+        """A text of the server's as it may be shown."""
+        return secret.clean(text, self.http.secret)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """What a client makes of answers, good and bad."""
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -131,7 +133,56 @@ def test_a_token_that_the_answer_repeats_is_in_no_error(server: Server, connect:
     for _ in range(3):
         caught = failure(client)
         assert TOKEN not in repr([caught, caught.problems])
-        assert "(token)" in repr(caught.problems) or "instanceId" in str(caught)
+        assert "(token)" in repr(caught.problems) or "repeats the token that asked" in str(caught)
+
+
+SPELLED: dict[str, Callable[[str], str]] = {
+    "as it is": json.dumps,
+    "slashes": lambda text: json.dumps(text).replace("/", "\\/"),
+    "escapes": lambda text: '"' + "".join(f"\\u{ord(c):04X}" for c in text) + '"',
+    "one escape": lambda text: json.dumps(text[:-1])[:-1] + f'\\u{ord(text[-1]):04x}"',
+}
+
+
+@pytest.mark.parametrize("token", ["bc_0123456789/+=", 'bc_"\\/0123456789', "HUNTERHUNTER"])
+@pytest.mark.parametrize("spelled", SPELLED)
+def test_an_answer_that_repeats_the_token_is_not_read_however_it_is_spelled(
+    server: Server, connect: Connect, token: str, spelled: str
+) -> None:
+    body = json.dumps({"data": {**info(), "derivation": "HERE"}}).replace('"HERE"', SPELLED[spelled](token))
+    assert json.loads(body)["data"]["derivation"] == token
+    server.script = [reply(200, body.encode())]
+    assert "repeats the token that asked" in str(failure(connect(server.url, token=token)))
+
+
+def test_a_code_that_is_the_token_is_none(server: Server, connect: Connect) -> None:
+    server.script = [error(409, "HUNTERHUNTER", "x")]
+    caught = failure(connect(server.url, token="HUNTERHUNTER"))
+    assert (caught.code, "HUNTER" in repr(caught.problems)) == ("UNAVAILABLE", False)
+
+
+def test_the_token_in_the_spelling_of_urls_is_in_no_error(server: Server, connect: Connect) -> None:
+    token = "bc_0123456789/+="
+    server.script = [reply(307, b"", Location=f"/login?t={quote(token, safe='')}")]
+    assert "redirects to /login?t=(token) " in str(failure(connect(server.url, token=token)))
+
+
+def test_what_is_too_short_for_a_secret_changes_no_text(server: Server, connect: Connect) -> None:
+    server.script = [error(409, "INVALID_STATE", "not here"), reply(200, {"data": info()})]
+    client = connect(server.url, token="e")
+    assert str(failure(client)) == "not here"
+    assert client.system.info().instance_id == "i"
+
+
+@pytest.mark.parametrize("before", range(1960, 2001))
+def test_of_a_url_that_a_long_text_is_cut_in_no_user_part_is_left(
+    server: Server, connect: Connect, before: int
+) -> None:
+    url = "https://user:HUNTER2@host/"
+    server.script = [error(409, "INVALID_STATE", "x" * (before - 1) + " " + url)]
+    message = str(failure(connect(server.url, token=TOKEN)))
+    assert "user" not in message
+    assert "HUNTER" not in message
 
 
 @pytest.mark.parametrize("status", [408, 429, 502, 503, 504])
