@@ -13,6 +13,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from benchmarks.__main__ import LIMITS
+
 ROOT = Path(__file__).parent.parent
 SRC = ROOT / "src"
 MODULES = sorted(SRC.rglob("*.py"))
@@ -34,6 +36,15 @@ def functions(module: Path) -> Iterator[tuple[str, int]]:
             text = node.body[0] if ast.get_docstring(node) is not None else None
             doc = text.end_lineno - text.lineno + 1 if text and text.end_lineno else 0
             yield node.name, (node.end_lineno or 0) - node.lineno + 1 - doc
+
+
+def names_in(module: Path) -> Iterator[str]:
+    """What a module defines and imports."""
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        if isinstance(node, ast.ImportFrom):
+            yield from (alias.name for alias in node.names)
 
 
 def locked(name: str) -> dict[str, str]:
@@ -133,3 +144,26 @@ def test_every_renderer_is_under_the_contract_that_none_knows_another() -> None:
     renderers = {path.stem for path in (SRC / "fleetctl" / "render").iterdir()} - {"__init__", "__pycache__"}
     assert len(renderers) > 1
     assert sorted(contract["modules"]) == sorted(f"fleetctl.render.{name}" for name in renderers)
+
+
+def test_the_readme_has_the_limits_of_the_benchmarks() -> None:
+    table = (ROOT / "README.md").read_text().partition("| what | ratio | at most |\n")[2].partition("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[1:]]
+    assert [float(most) for _, _, most in rows] == list(LIMITS.values())
+    assert all(float(ratio) <= float(most) for _, ratio, most in rows)
+
+
+@pytest.mark.parametrize(
+    "package", sorted({module.parent for module in MODULES}), ids=lambda it: str(it.relative_to(SRC))
+)
+def test_a_package_that_names_its_modules_names_those_that_are_there(package: Path) -> None:
+    """A name in backticks in its docstring is of a module, of what one defines or uses, or of what stands beside it; where
+    several are of modules, all of these are named, or how their names begin."""
+    named = re.findall(r"`([a-z_]+)`", ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or "")
+    modules = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    used = {name for module in MODULES if module.is_relative_to(package) for name in names_in(module)}
+    begins = tuple(name for name in named if name.endswith("_"))
+    there = modules | used | {path.stem for path in package.parent.iterdir()} | set(begins)
+    assert [name for name in named if name not in there] == []
+    if len(modules & set(named)) > 1:
+        assert modules - set(named) - {name for name in modules if begins and name.startswith(begins)} == {"__init__"}

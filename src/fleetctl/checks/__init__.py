@@ -1,4 +1,4 @@
-"""Checks: a fleet's own rules on its plans, in CEL. `engine` compiles and runs them, `objects` is what they see."""
+"""Checks: a fleet's own rules on its plans, in CEL."""
 
 from fleetctl.checks.judge import check, problems_of
 

@@ -1,7 +1,7 @@
 """Fleet tests: what a plan is to be, said in files beside the fleet.
 
 `shape` is what such a file may hold, `cases` reads them, `standing` makes the live state that fleet files stand for,
-and `matching` holds what was expected against the plan that was made.
+`matching` holds what was expected against the plan that was made, and `assignment` tells which of it stands for which.
 """
 
 from fleetctl.fleet_tests.cases import Case, cases

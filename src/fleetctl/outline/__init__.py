@@ -1,6 +1,6 @@
 """Outlines: a report in words, without markup. Words exist once, here; renderers lay them out.
 
-`outline` is the report for people; `results` is the list of what tools count.
+Each kind of report has a module; `outline` is the report for people, and a list of results is what tools count.
 """
 
 from __future__ import annotations
