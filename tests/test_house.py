@@ -157,7 +157,7 @@ def test_the_readme_has_the_limits_of_the_benchmarks() -> None:
     "package", sorted({module.parent for module in MODULES}), ids=lambda it: str(it.relative_to(SRC))
 )
 def test_a_package_that_names_its_modules_names_those_that_are_there(package: Path) -> None:
-    """A name in backticks in its docstring is of a module, of what one defines or uses, or of what stands beside it; where
+    """A name in backticks in its docstring is of a module, of what one defines or uses, or of its neighbour; where
     several are of modules, all of these are named, or how their names begin."""
     named = re.findall(r"`([a-z_]+)`", ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or "")
     modules = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
