@@ -154,7 +154,7 @@ def _change(change: Change, whole: bool) -> str:
 def _via(via: Mapping[str, Any] | None) -> str:
     """The change that the event names: whatever a caller chose to send."""
     if not via:
-        return "via no apply: the call named none"
+        return "via no apply: the call named no change"
     known = {name: via[name] for name in ("fleet", "digest", "commit", "reason") if via.get(name) is not None}
     shown = known or via
     return "via " + ", ".join(f"{escape(str(name))} {values.cut(values.value(it), 80)}" for name, it in shown.items())

@@ -35,7 +35,7 @@ def outline(report: ExplanationReport, *, verbose: bool) -> Outline:
 def _topic(topic: Topic) -> Outline:
     facts = [Fact("says", escape(topic["says"])), Fact("why", escape(topic["why"])), Fact("do", escape(topic["act"]))]
     if topic["source"]:
-        facts.append(Fact("stands at", place(topic["source"])))
+        facts.append(Fact("at", place(topic["source"])))
     title = (Words(f"The {topic['kind']} "), Words(escape(topic["name"]), foreign=True))
     return Outline(kind="explanation", title=title, facts=tuple(facts))
 

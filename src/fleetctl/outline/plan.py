@@ -105,8 +105,8 @@ def _closing(report: PlanReport) -> Iterator[Sentence]:
         verb = "undoes" if len(report["drift"]) == 1 else "undo"
         yield (Words(f"{count(len(report['drift']), 'operation')} {verb} what moved behind the files' back."),)
     if removed := len(summary["removed"]):
-        verbs = ("stands", "is left as it is") if removed == 1 else ("stand", "are left as they are")
-        yield (Words(f"{count(removed, 'pool')} of this fleet {' in no entry and '.join(verbs)}."),)
+        said = "is in no file, and is left as it is" if removed == 1 else "are in no file, and are left as they are"
+        yield (Words(f"{count(removed, 'pool')} of this fleet {said}."),)
     if summary["foreign"]:
         yield (Words(f"{count(summary['foreign'], 'foreign pool')} left alone.", "quiet"),)
     found = problems.tally(summary["errors"], summary["warnings"], summary["unchecked"])

@@ -32,7 +32,7 @@ def outline(report: InitReport, **_: bool) -> Outline:
     return Outline(
         kind="init",
         fleet=report["fleet"],
-        sections=(Section(title="Written", items=files), Section(title="Next", items=_next(report))),
+        sections=(Section(title="Written", items=files), Section(title="Next", items=_next(report), in_columns=True)),
         closing=(_sum(report),),
     )
 
@@ -45,5 +45,5 @@ def _next(report: InitReport) -> tuple[Item, ...]:
 
 def _sum(report: InitReport) -> Sentence:
     files = count(len(report["files"]), "file")
-    end = Words(f" is begun: {files}. Each says what to change in it.", "good")
-    return Words("The fleet ", "good"), Words(escape(report["fleet"]), "good", foreign=True), end
+    end = Words(f": {files} written. Each says what to change in it.", "good")
+    return Words("Fleet ", "good"), Words(escape(report["fleet"]), "good", foreign=True), end

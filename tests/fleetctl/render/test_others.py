@@ -132,7 +132,7 @@ class TestDrift:
         ]
 
     def test_an_event_without_a_change_says_so(self) -> None:
-        assert "    via no apply: the call named none" in lines(a_drift(a_drifted()))
+        assert "    via no apply: the call named no change" in lines(a_drift(a_drifted()))
 
     def test_what_was_changed_comes_before_what_is_only_pending(self) -> None:
         report = a_drift(a_drifted(kind="pending", since=None), a_drifted(kind="removed", key="fra1-r"), a_drifted())
@@ -149,7 +149,7 @@ class TestDrift:
             "fra1-x for acme  the offer differs  fleet.yaml:8",
             "quota.gpu  live 64, files 32",
             "since 2026-11-30 00:53:20 UTC by sa_else (pool.offered)",
-            "via no apply: the call named none",
+            "via no apply: the call named no change",
             "fra1-0, fra1-1, fra1-2 and 2 more (--verbose) for acme  the offer differs  fleet.yaml:10 and 4 more",
         ]
         assert shown[start + 7] == (

@@ -234,8 +234,8 @@ class TestSummary:
     @pytest.mark.parametrize(
         ("keys", "said"),
         [
-            ("b", "1 pool of this fleet stands in no entry and is left as it is."),
-            ("bc", "2 pools of this fleet stand in no entry and are left as they are."),
+            ("b", "1 pool of this fleet is in no file, and is left as it is."),
+            ("bc", "2 pools of this fleet are in no file, and are left as they are."),
         ],
     )
     def test_counts_the_pools_that_left_the_files(self, keys: str, said: str) -> None:
