@@ -9,9 +9,8 @@ import click
 
 from fleetctl.cli import options, scope, streams
 from fleetctl.cli.dialogue import Dialogue
+from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
-
-_FILE = click.Path(path_type=Path)
 
 
 @click.command(
@@ -35,14 +34,14 @@ _FILE = click.Path(path_type=Path)
     options.target,
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--plan", "plan_file", type=_FILE, metavar="FILE", help="Run what this plan file approves, or its rest.")
+@click.option("--plan", "plan_file", type=FILE, metavar="FILE", help="Run what this plan file approves, or its rest.")
 @click.option("--expect", metavar="DIGEST", callback=options.digest, help="Run the plan of this digest alone.")
 @click.option("--parallelism", type=click.IntRange(1, 64), default=10, show_default=True, help="Calls at a time.")
-@click.option("--journal", type=_FILE, metavar="FILE", help="Keep every attempt, as JSON lines.")
+@click.option("--journal", type=FILE, metavar="FILE", help="Keep every attempt, as JSON lines.")
 @click.option(
     "--report",
     "report_file",
-    type=_FILE,
+    type=FILE,
     metavar="FILE",
     help="Write the report, as JSON; one that is there is removed before anything is done.",
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fleetctl.cli import options, scope, streams
+from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
 
 
@@ -19,7 +20,7 @@ from fleetctl.cli.options import Common
 @options.common(
     options.fleet, scope.base, scope.selection, scope.snapshot, options.metrics, options.verbose, options.target
 )
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Keep the report too, as JSON.")
+@click.option("--out", type=FILE, metavar="FILE", help="Keep the report too, as JSON.")
 def command(common: Common, out: Path | None) -> int:
     from fleetctl.flow.drift import drift
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from fleetctl.cli import options, streams
+from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
 
 
@@ -24,7 +23,7 @@ from fleetctl.cli.options import Common
 @click.option(
     "--fleet",
     "path",
-    type=click.Path(path_type=Path),
+    type=FILE,
     default=".",
     metavar="PATH",
     help="Where the fleet is; left out: here.",

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fleetctl.cli import options, streams
+from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
 
 
@@ -22,7 +23,7 @@ from fleetctl.cli.options import Common
 @options.common(options.fleet, options.output, options.target)
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="DIR",
     help="Write fleet.yaml and a file for each site there, for their owner alone; replaces no file.",
 )

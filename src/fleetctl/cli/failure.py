@@ -79,7 +79,9 @@ def _as_problem(error: BaseException) -> Problem:
     if isinstance(error, OSError):
         name = f": {error.filename}" if error.filename else ""
         return Problem(_STOPPED, "", f"{error.strerror or type(error).__name__}{name}")
-    said = f"{type(error).__name__}: {error}"[:_LONGEST]
+    from better_compute.domain.policy.urls import mask_cut  # not at the top, nor below: few runs end so
+
+    said = mask_cut(f"{type(error).__name__}: {error}", _LONGEST)
     hint = f"{DEBUG}=1 shows where; please report it with that"
     return Problem(INTERNAL_ERROR, "", f"this should not have happened ({said})", hint=hint)
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from fleetctl.cli import options, streams
+from fleetctl.cli.named import Named
 from fleetctl.cli.options import Common
 
 _SCHEMAS = ("fleet.v1", "fleet-test.v1", "world.v1")
@@ -24,7 +25,7 @@ _FIELDS = {"--fleet": "fleet", "--tenant": "tenantId", "--caller": "caller", "--
     "there already, nothing is written.",
     epilog=options.examples("fleetctl init fleet", "fleetctl init fleet --server https://compute.example.com"),
 )
-@click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=".", metavar="[DIR]")
+@click.argument("directory", type=Named(path_type=Path, file_okay=False), default=".", metavar="[DIR]")
 @click.option("--fleet", "name", default="default", metavar="NAME", help="The fleet's name.")
 @click.option(
     "--tenant",

@@ -17,6 +17,7 @@ import click
 from better_compute.domain.escape import CONTROL
 from better_compute.domain.problems import did_you_mean
 from fleetctl.cli import failure, streams
+from fleetctl.cli.named import FILE
 from fleetctl.cli.streams import Format
 from fleetctl.look import LEAST_BYTES, MAX_BYTES, Look
 
@@ -119,7 +120,7 @@ def _request(given: dict[str, Any]) -> Request:
 
 
 def fleet(command: Command) -> Command:
-    return click.argument("path", type=click.Path(path_type=Path), default=".", metavar="[PATH]")(command)
+    return click.argument("path", type=FILE, default=".", metavar="[PATH]")(command)
 
 
 def verbose(command: Command) -> Command:
@@ -167,7 +168,7 @@ def target(command: Command) -> Command:
         click.option("--server", metavar="URL", help="Another control plane than the files name."),
         click.option(
             "--token-file",
-            type=click.Path(path_type=Path),
+            type=FILE,
             metavar="FILE",
             help="Holds the token; without it, the variable FLEETCTL_TOKEN does.",
         ),
@@ -238,7 +239,8 @@ def _one_allowed(text: str) -> tuple[str, int]:
     name, _, number = text.partition("=")
     if name not in ALLOWABLE:
         near = did_you_mean(name, ALLOWABLE)
-        raise click.BadParameter(f"there is no {name!r}; {near or 'there are ' + ', '.join(ALLOWABLE)}")
+        shown = text if "@" in text else name  # a part of a URL no longer shows that it is one
+        raise click.BadParameter(f"there is no {shown!r}; {near or 'there are ' + ', '.join(ALLOWABLE)}")
     if not re.fullmatch("[0-9]{1,15}", number):  # sums of unlimited rows are long
         raise click.BadParameter(f"{name}=N takes a whole number of at most 15 digits, such as {name}=3")
     return name, int(number)

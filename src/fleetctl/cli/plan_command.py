@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fleetctl.cli import options, scope, streams
+from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
 
 
@@ -31,7 +32,7 @@ from fleetctl.cli.options import Common
     options.verbose,
     options.target,
 )
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan file, to be approved.")
+@click.option("--out", type=FILE, metavar="FILE", help="Write the plan file, to be approved.")
 @click.option(
     "--expires",
     "lifetime",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import click
 
+from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Command, with_all
 
 _SELECTOR = "key=GLOB, site=, model=, tenant= or file=; a comma is and, repeated is or"
@@ -25,7 +25,7 @@ def base(command: Command) -> Command:
         ),
         click.option(
             "--base-dir",
-            type=click.Path(path_type=Path),
+            type=FILE,
             metavar="DIR",
             help="The same with the files in a directory.",
         ),
@@ -50,7 +50,7 @@ def selection(command: Command) -> Command:
 def snapshot(command: Command) -> Command:
     decorated = click.option(
         "--snapshot",
-        type=click.Path(path_type=Path),
+        type=FILE,
         metavar="FILE",
         help="Take the live state from a file that `fleetctl snapshot` wrote; no server is asked.",
     )(command)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fleetctl.cli import options, streams
+from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
 
 
@@ -17,9 +18,7 @@ from fleetctl.cli.options import Common
     epilog=options.examples("fleetctl snapshot --out live.json", "fleetctl snapshot fleet/ --token-file token"),
 )
 @options.common(options.fleet, options.errors, options.target)
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write it there, for its owner alone (mode 0600)."
-)
+@click.option("--out", type=FILE, metavar="FILE", help="Write it there, for its owner alone (mode 0600).")
 def command(common: Common, out: Path | None) -> int:
     from fleetctl.flow.snapshot import snapshot
 

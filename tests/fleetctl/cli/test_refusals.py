@@ -180,3 +180,29 @@ class TestTarget:
         ran = fleet.on("whoami", "--server", "http://127.0.0.1:1", "--token-file", str(file))
         assert ran.err.startswith(f"INVALID_INPUT: {file}: the token is empty or holds characters")
         assert "two words" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("command", "flag"),
+    [
+        ("plan", "--base-dir"),
+        ("plan", "--snapshot"),
+        ("plan", "--out"),
+        ("plan", "--token-file"),
+        ("apply", "--plan"),
+        ("apply", "--journal"),
+        ("apply", "--report"),
+        ("drift", "--out"),
+        ("snapshot", "--out"),
+        ("export", "--out"),
+    ],
+)
+def test_a_variable_that_is_not_set_names_no_file(command: str, flag: str, fleet: Fleet) -> None:
+    ran = fleet.on(command, flag, "")
+    assert (ran.code, ran.out) == (64, "")
+    assert "it is blank: is a variable not set?" in ran.err
+
+
+@pytest.mark.parametrize("command", ["plan", "apply", "drift", "validate", "fmt", "test", "init", "show"])
+def test_nor_is_a_blank_path_the_directory_one_is_in(command: str, fleet: Fleet) -> None:
+    assert fleet(command, "").code == 64
