@@ -161,6 +161,11 @@ OPERATIONS = [
     *(raised(8 + n, f"ams1-{n}", "umbrella") for n in range(4)),
 ]
 
+UNDONE = [
+    {"n": 3, "kind": "changed", "since": NOW, "actorId": "sa_ops", "eventType": "pool.updated", "viaFleet": None},
+    {"n": 6, "kind": "pending", "since": NOW, "actorId": "sa_ci", "eventType": "quota.updated", "viaFleet": "platform"},
+]
+
 FINDINGS = [
     problem(
         message="1 pool would be archived, and none may",
@@ -231,8 +236,10 @@ def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
         "reason": "site closes" if rich else None,
         "operations": done,
         "findings": found,
-        "notes": [{"kind": "caller", "sentence": "fra1-a means the pool that fra1-was made", "source": source(12)}] if rich else [],
-        "drift": [3, 6] if rich else None,
+        "notes": [{"kind": "caller", "sentence": "fra1-a means the pool that fra1-was made", "source": source(12)}]
+        if rich
+        else [],
+        "drift": UNDONE if rich else None,
         "snapshot": rich,
         "losses": [
             {"tenantId": "acme", "sentence": "loses 16 H100 GPUs and 512 vcpu in fra1-a", "operations": [4]},
@@ -250,6 +257,7 @@ def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
             "unchanged": 52,
             "foreign": 2,
             "removed": ["fra1-gone"] if rich else [],
+            "drift": {"changed": 1, "pending": 1} if rich else None,
             "errors": sum(f["severity"] == "error" for f in found),
             "warnings": sum(f["severity"] == "warning" for f in found),
             "unchecked": sum(f["severity"] == "unchecked" for f in found),
@@ -390,7 +398,7 @@ def some_tests() -> Any:
 
 def a_formatting() -> Any:
     files = [
-        {"file": "a.yaml", "status": "unformatted", "why": ""},
+        {"file": "a.yaml", "line": 3, "status": "unformatted", "why": ""},
         {"file": "b.yaml", "status": "left", "why": "a comment would be lost"},
     ]
     summary = {"formatted": 0, "unformatted": 1, "left": 1, "unchanged": 0}
