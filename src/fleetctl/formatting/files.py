@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
@@ -21,11 +22,13 @@ Status = Literal["formatted", "unformatted", "unchanged", "left"]
 
 @dataclass(frozen=True, slots=True)
 class FormattedFile:
-    """What became of a file; `why` it was left, empty where it was not."""
+    """What became of a file; `why` it was left, empty where it was not; `line` is the first one that would change, or
+    would say something else."""
 
     file: str
     status: Status
     why: str = ""
+    line: int | None = None
 
 
 def format_fleet(path: Path, *, check: bool) -> list[FormattedFile]:
@@ -43,12 +46,19 @@ def _format(found: FoundFile, check: bool) -> FormattedFile:
         if made == data:
             return FormattedFile(found.file, "unchanged")
         if check:
-            return FormattedFile(found.file, "unformatted")
+            return FormattedFile(found.file, "unformatted", line=_first_changed(data, made))
         machine.rewrite(Path(found.real), made)
     except (FilesError, yaml.YAMLError):
         return FormattedFile(found.file, "left", "it was changed while it was read")
     except UnsafeError as error:
-        return FormattedFile(found.file, "left", f"formatted it would not say the same: {error} would differ")
+        why = f"formatted it would not say the same: {error.what} would differ"
+        return FormattedFile(found.file, "left", why, error.line)
     except OSError as error:
         return FormattedFile(found.file, "left", f"it cannot be written: {error.strerror or error}")
     return FormattedFile(found.file, "formatted")
+
+
+def _first_changed(data: bytes, made: bytes) -> int:
+    """The first line of two different texts that differs."""
+    lines = zip_longest(data.splitlines(keepends=True), made.splitlines(keepends=True))
+    return next(number for number, (before, after) in enumerate(lines, 1) if before != after)

@@ -199,8 +199,9 @@ class _Layout:
 
 
 def _is_item(token: Any, last: Any) -> bool:
-    """Whether a token on a further line begins the item of the dash before it."""
-    return isinstance(last, t.BlockEntryToken) and bool(token.start_mark.column > last.start_mark.column)
+    """Whether a token on a further line begins the item of the dash before it; a block scalar does at any column."""
+    deeper = token.start_mark.column > last.start_mark.column if last else False
+    return isinstance(last, t.BlockEntryToken) and bool(deeper or scalars.is_block(token))
 
 
 def _between(last: Any, token: Any) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from yaml.tokens import ScalarToken
+
 from fleetctl.files.scalars import is_plain
 
 _HEADER = re.compile(r"([|>])([+-]?)([1-9]?)([+-]?)")
@@ -15,9 +17,8 @@ def written(token: Any, text: str, indent: int, base: int) -> tuple[str, int]:
     """The scalar as it is to be written, its lines behind the first indented by `indent`, and how far of `text` that
     is. `base` is the column in `text` of the block around it."""
     start, end = token.start_mark.index, token.end_mark.index
-    if token.style in _BLOCK:
-        end = _end_of_block(token, text)
-        return _block(text[start:end], indent, base), end
+    if is_block(token):
+        return _block(token, text, indent, base)
     first, *rest = text[start:end].split("\n")
     if rest:
         lines = [line.lstrip(" ") for line in rest]
@@ -26,17 +27,14 @@ def written(token: Any, text: str, indent: int, base: int) -> tuple[str, int]:
     return (_quoted(token.value, first) if token.style else first), end
 
 
-def keeps(token: Any, text: str) -> bool:
-    """Whether the empty lines behind a block scalar are part of its value."""
-    if token.style not in _BLOCK:
-        return False
-    header = text[token.start_mark.index : token.end_mark.index].partition("\n")[0]
-    return "+" in header.partition("#")[0]
+def is_block(token: Any) -> bool:
+    """Whether a token is a scalar below a line of its own, with `|` or `>` on it."""
+    return isinstance(token, ScalarToken) and token.style in _BLOCK
 
 
 def header_comment(token: Any, text: str) -> str:
     """The comment on the line that a block scalar begins with; empty where there is none."""
-    header = text[token.start_mark.index : token.end_mark.index].partition("\n")[0] if token.style in _BLOCK else ""
+    header = text[token.start_mark.index : token.end_mark.index].partition("\n")[0] if is_block(token) else ""
     return header[header.index("#") :].rstrip() if "#" in header else ""
 
 
@@ -54,27 +52,26 @@ def _trimmed(line: str) -> str:
     return line if short.endswith("\\") else short
 
 
-def _end_of_block(token: Any, text: str) -> int:
-    """Where a block scalar ends: before the line end that closes it, or where its value holds that, behind it."""
+def _block(token: Any, text: str, indent: int, base: int) -> tuple[str, int]:
+    """A block scalar, and where it ends: before the line end that closes it, or behind, where its value holds that."""
     start: int = token.start_mark.index
-    end: int = token.end_mark.index
-    if keeps(token, text):
-        return end if text[start:end].rpartition("\n")[2].strip(" ") else text.rfind("\n", start, end) + 1
-    lines = text[start:end].split("\n")
-    while len(lines) > 1 and not lines[-1].strip(" "):
-        lines.pop()
-    return start + len("\n".join(lines))
-
-
-def _block(source: str, indent: int, base: int) -> str:
-    header, *lines = source.split("\n")
+    header, *lines = text[start : token.end_mark.index].split("\n")
     found = _HEADER.match(header)
     assert found is not None
     style, sign, digit, late = found.groups()
+    sign = sign or late
+    had = base + int(digit) if digit else _indentation(lines)
+    if token.value and not token.value.endswith("\n"):
+        sign = "-"  # the text ends here without a line end; the one that it gets must not become part of the value
+    while sign != "+" and lines and not lines[-1][had:] and not lines[-1].strip(" "):
+        lines.pop()
     comment = header[found.end() :].strip()
-    if digit:
-        had = base + int(digit)
-    else:
-        had = next((len(line) - len(line.lstrip(" ")) for line in lines if line.strip(" ")), 0)
-    head = style + (str(2) if digit else "") + sign + late + (f"  {comment}" if comment else "")
-    return "\n".join((head, *(" " * indent + line[had:] if line[had:] else "" for line in lines)))
+    head = style + (str(2) if digit else "") + sign + (f"  {comment}" if comment else "")
+    below = (" " * indent + line[had:] if line[had:] else "" for line in lines)
+    return "\n".join((head, *below)), start + len("\n".join((header, *lines)))
+
+
+def _indentation(lines: list[str]) -> int:
+    """That of the first line with text; of blanks alone, none is part of the value."""
+    with_text = (len(line) - len(line.lstrip(" ")) for line in lines if line.strip(" "))
+    return next(with_text, max(map(len, lines), default=0))

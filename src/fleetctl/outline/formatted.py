@@ -27,7 +27,7 @@ def outline(report: FormatReport, *, verbose: bool) -> Outline:
 def _item(file: FormattedFile) -> Item:
     is_left = file["status"] == "left"
     return Item(
-        subject=escape(file["file"]),
+        subject=escape(file["file"] if file["line"] is None else f"{file['file']}:{file['line']}"),
         tone="bad" if is_left else "quiet" if file["status"] == "unchanged" else "plain",
         details=(_SAID[file["status"]] or "as it should be",),
         notes=(Words(escape(file["why"]), foreign=True),) if is_left else (),

@@ -21,7 +21,13 @@ def of_format(files: Sequence[FormattedFile], *, check: bool) -> forms.FormatRep
         "kind": "format",
         "check": check,
         "files": [
-            {"file": mask_message(file.file), "status": file.status, "why": mask_message(file.why)} for file in files
+            {
+                "file": mask_message(file.file),
+                "line": file.line,
+                "status": file.status,
+                "why": mask_message(file.why),
+            }
+            for file in files
         ],
         "summary": {
             "formatted": counts["formatted"],

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from fleetctl.formatting.layout import lay_out
 from tests.fleetctl.cli.runs import ENTRY, Fleet
 
 LOOSE = ENTRY.replace("fra1-a", "'fra1-b'")
@@ -25,7 +26,7 @@ def test_a_check_says_which_files_and_ends_with_1(fleet: Fleet) -> None:
     (fleet.directory / "more.yaml").write_text(f"pools:\n{LOOSE}")
     ran = fleet.on("fmt", "--check")
     assert ran.code == 1
-    assert ran.out == "  more.yaml  would be formatted\n1 file would be formatted; 1 formatted already.\n"
+    assert ran.out == "  more.yaml:2  would be formatted\n1 file would be formatted; 1 formatted already.\n"
     assert (fleet.directory / "more.yaml").read_text() == f"pools:\n{LOOSE}"
 
 
@@ -33,12 +34,14 @@ def test_everything_is_told_to_whoever_asks(fleet: Fleet) -> None:
     assert fleet.on("fmt", "--verbose").out == "  fleet.yaml  as it should be\n1 file formatted already.\n"
 
 
-def test_a_file_that_is_left_is_an_error_that_says_why(fleet: Fleet) -> None:
-    (fleet.directory / "note.yaml").write_text("x-note:   |\n  no line end")
+def test_a_file_that_is_left_is_an_error_that_says_where_and_why(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = "fleetctl.formatting.formatted.lay_out"
+    monkeypatch.setattr(wrong, lambda text: lay_out(text).replace("text", "test"))
+    (fleet.directory / "note.yaml").write_text("x-a: 1\nx-note:   text\n")
     ran = fleet.on("fmt")
     assert ran.code == 1
-    assert "note.yaml  left as it is" in ran.out
-    assert "formatted it would not say the same: its values would differ" in ran.out
+    assert "note.yaml:2  left as it is" in ran.out
+    assert "formatted it would not say the same: a value would differ" in ran.out
     assert "1 file left as found" in ran.out
 
 
@@ -57,8 +60,8 @@ def test_the_report_is_the_same_for_programs(fleet: Fleet) -> None:
         "kind": "format",
         "check": True,
         "files": [
-            {"file": "fleet.yaml", "status": "unchanged", "why": ""},
-            {"file": "more.yaml", "status": "unformatted", "why": ""},
+            {"file": "fleet.yaml", "line": None, "status": "unchanged", "why": ""},
+            {"file": "more.yaml", "line": 2, "status": "unformatted", "why": ""},
         ],
         "summary": {"formatted": 0, "unformatted": 1, "unchanged": 1, "left": 0},
     }
@@ -67,7 +70,7 @@ def test_the_report_is_the_same_for_programs(fleet: Fleet) -> None:
 @pytest.mark.parametrize(
     ("form", "holds"),
     [
-        ("github", "::error file={directory}/more.yaml,line=1"),
+        ("github", "::error file={directory}/more.yaml,line=2"),
         ("junit", 'name="more.yaml [format.unformatted]"'),
         ("sarif", '"ruleId": "format.unformatted"'),
         ("markdown", "would be formatted"),

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from fleetctl.files import FilesError
-from fleetctl.formatting import UnsafeError, format_bytes, format_fleet, format_text
+from fleetctl.formatting import FormattedFile, UnsafeError, format_bytes, format_fleet, format_text
+from fleetctl.formatting.layout import lay_out
 
 ROOT = "apiVersion: fleet/v1\ntenantId: root\n"
 LOOSE = "pools:\n-   idempotencyKey:  'a'\n"
@@ -94,15 +95,42 @@ def test_where_a_file_cannot_be_read_none_is_written(fleet: Path) -> None:
     assert (fleet / "pools.yaml").read_text() == LOOSE
 
 
-def test_what_would_not_say_the_same_is_left_alone(fleet: Path) -> None:
-    text = "x-a:   1\nx-note: |\n  a text without a line end"
-    with pytest.raises(UnsafeError):
-        format_text(text)
+def test_what_would_not_say_the_same_is_found_where_it_stands() -> None:
+    """A key of brackets may have 1,024 characters, and more with the blanks that it gets. No fleet has such keys."""
+    with pytest.raises(UnsafeError) as caught:
+        format_text(f"a: 1\n\n[{'1,' * 510}1]: b\nc: 2\n")
+    assert (caught.value.line, caught.value.what) == (3, "a value")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"), [(("# of b", "# of c"), "a comment"), (("b: 2", "b: '2'"), "a value"), (("b", "\tb"), "a value")]
+)
+def test_a_fault_of_the_layout_changes_no_file(
+    fleet: Path, wrong: tuple[str, str], what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fleetctl.formatting.formatted.lay_out", lambda text: lay_out(text).replace(*wrong))
+    text = "x-a:   1\nx-b: 2  # of b\n"
     (fleet / "note.yaml").write_text(text)
     left = next(file for file in format_fleet(fleet, check=False) if file.file == "note.yaml")
-    assert (left.status, left.why) == ("left", "formatted it would not say the same: its values would differ")
+    assert left == FormattedFile("note.yaml", "left", f"formatted it would not say the same: {what} would differ", 2)
     assert (fleet / "note.yaml").read_text() == text
     assert (fleet / "pools.yaml").read_text() == NEAT
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (b"x-a: 1\nx-b:  2\nx-c:  3\n", 2),
+        (b"x-a: 1\n\n\n", 2),
+        (b"x-a: 1\nx-b: 2", 2),
+        (b"x-a: 1\r\nx-b: 2\r\n", 1),
+        (b"\xef\xbb\xbfx-a: 1\n", 1),
+    ],
+)
+def test_a_check_names_the_first_line_that_would_change(fleet: Path, data: bytes, line: int) -> None:
+    (fleet / "more.yaml").write_bytes(data)
+    found = next(file for file in format_fleet(fleet, check=True) if file.file == "more.yaml")
+    assert found == FormattedFile("more.yaml", "unformatted", line=line)
 
 
 def test_a_file_that_cannot_be_written_is_left_as_it_was_and_the_others_are_not(fleet: Path) -> None:

@@ -86,6 +86,19 @@ def disturbed(draw: st.DrawFn) -> str:
     return text
 
 
+LINES = st.lists(st.sampled_from(["", " ", " " * 2, " " * 4, " " * 8, "x", "  x", "    x", " " * 6 + "x"]), max_size=5)
+
+
+@st.composite
+def block_scalars(draw: st.DrawFn) -> str:
+    """A text below `|` or `>`, with every indicator, lines of blanks among its lines, and perhaps nothing behind it."""
+    before = draw(st.sampled_from(["note: ", "- ", "a:\n    - b: ", "a:\n- ", "a:\n- \n", "--- ", "a:\n  b:   &c "]))
+    header = "".join(draw(st.sampled_from(part)) for part in ("|>", ("", "-", "+"), ("", "1", "2", "4"), ("", "  # c")))
+    indent = " " * draw(st.integers(0, 8))
+    lines = [indent + line if line.strip() else line for line in draw(LINES)]
+    return "\n".join((before + header, *lines)) + draw(st.sampled_from(["", "\n", "\n# c\n", "\nx: 1\n", "\n\n\nx: 1"]))
+
+
 def comments(text: str) -> list[str]:
     """The comments of a text in which no value holds a number sign."""
     return [found.rstrip() for found in re.findall(r"#.*", text)]
@@ -95,7 +108,7 @@ def test_the_rich_text_is_read() -> None:
     assert [len(document.root) for document in read_text(RICH.encode(), "fleet.yaml")] == [4]
 
 
-@given(disturbed())
+@given(disturbed() | block_scalars())
 def test_a_text_that_is_read_says_the_same_when_it_is_formatted(text: str) -> None:
     try:
         before = read_text(text.encode(), "fleet.yaml")

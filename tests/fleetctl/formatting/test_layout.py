@@ -260,6 +260,14 @@ PAIRS = {
         c: 3
         """,
     ),
+    "blanks alone that a text keeps": ("a: |+\n        \nx: 1\n", "a: |+\n\nx: 1\n"),
+    "blanks that are deeper than their text": (
+        "a:\n   - |\n     x\n       \n\nb: 1\n",
+        "a:\n  - |\n    x\n      \n\nb: 1\n",
+    ),
+    "a text whose last line has no end": ("a: |\n    x\n    y", "a: |-\n  x\n  y\n"),
+    "one that would keep it": ("a: >2+  # why\n    x", "a: >2-  # why\n    x\n"),
+    "one item at the column of its dash": ("a:\n- \n>\n  x\n", "a:\n  - >\n    x\n"),
     "one empty line at most": ("\n\n\na: 1\n\n\n\nb: 2\n\n\n", "a: 1\n\nb: 2\n"),
     "a final line end": ("a: 1", "a: 1\n"),
     "no blanks at the end of a line": ("a: 1  \nb:   \n  c: 2 \n# d  \n", "a: 1\nb:\n  c: 2\n# d\n"),
