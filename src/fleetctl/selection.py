@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import translate
 
+from better_compute.domain.policy.urls import has_userinfo, mask_text
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, did_you_mean
 from better_compute.domain.state import PoolState
 from fleetctl.desired import Desired, PoolEntry
@@ -230,6 +231,8 @@ def _known(name: str, things: Iterable[Thing]) -> Iterator[str]:
 
 def _selector(text: str, flag: str) -> Selector:
     parts: dict[str, re.Pattern[str]] = {}
+    if has_userinfo(text):  # a part of it would no longer show that
+        raise _unfit(flag, mask_text(text), "this is a URL", "")
     for part in text.split(","):
         name, given, value = (word.strip() for word in part.partition("="))
         if not given:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from better_compute.client.saved import PoolView, SiteView, pool_states, pool_views, site_views, sites
 from better_compute.domain.ids import DERIVATION, is_key
 from better_compute.domain.policy.shown import shown
+from better_compute.domain.policy.urls import mask_cut
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_STALE, Stop
@@ -144,7 +145,7 @@ def read(path: Path) -> Saved:
     except (ValueError, TypeError, RecursionError, ComputeError) as error:
         if isinstance(error, ComputeError) and error.problems[0].rule == _RULE:
             raise
-        raise _refused(path, f"is no sound snapshot: {str(error)[:_SHOWN]}") from error
+        raise _refused(path, f"is no sound snapshot: {mask_cut(str(error), _SHOWN)}") from error
     if altered:
         raise _refused(path, "does not match its checksum")
     return saved

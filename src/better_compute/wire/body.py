@@ -8,6 +8,7 @@ import re
 from typing import Any, NoReturn
 
 from better_compute.domain.escape import CONTROL
+from better_compute.domain.policy.urls import mask_cut
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from better_compute.wire.message import CHANGE_LIMIT
 
@@ -86,7 +87,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                refuse(f"this is not JSON: the key {name[:_SHOWN]!a} stands twice in one object")
+                refuse(f"this is not JSON: the key {mask_cut(name, _SHOWN)!a} stands twice in one object")
             seen.add(name)
     return value
 

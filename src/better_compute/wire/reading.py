@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from better_compute.domain.ids import KEY_SAYS
+from better_compute.domain.policy.urls import mask_cut, mask_message
 from better_compute.domain.problems import did_you_mean
 from better_compute.wire.body import refuse
 from better_compute.wire.inputs import ID
@@ -46,7 +47,7 @@ def given(body: Struct) -> dict[str, Any]:
 
 def _explain(kind: type[Struct], text: str) -> NoReturn:
     if found := _UNKNOWN.fullmatch(text):
-        name = found[1][:_SHOWN]
+        name = mask_cut(found[1], _SHOWN)
         refuse("there is no such field", _join(found[2] or "", name), did_you_mean(name, _fields(kind)))
     place = ""
     if found := _PLACE.fullmatch(text):
@@ -55,7 +56,7 @@ def _explain(kind: type[Struct], text: str) -> NoReturn:
         refuse("this field is missing", _join(place, found[1]))
     if found := _PATTERN.fullmatch(text):
         refuse(KEY_SAYS if found[1] == ID.replace("\\", "\\\\") else _A_NAME, place)
-    said = text[0].lower() + text[1:].replace("`", "")
+    said = mask_message(text[0].lower() + text[1:].replace("`", ""))
     refuse(said if len(said) <= _SAID else f"{said[:_SAID]}...", place)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from better_compute.domain.ids import is_key
+from better_compute.domain.policy.urls import mask_cut
 from better_compute.domain.problems import Source
 from fleetctl.desired.place import Place
 
@@ -38,7 +39,7 @@ def spell(root: Mapping[str, Any], path: Sequence[Step]) -> str:
         if isinstance(step, int):
             spelt += f"[{_item_name(value, step, tuple(path[:depth]))}]"
         else:
-            name = step if len(step) <= _LONGEST_NAME else step[:_LONGEST_NAME] + "…"
+            name = step if len(step) <= _LONGEST_NAME else mask_cut(step, _LONGEST_NAME) + "…"
             spelt += f".{name}" if spelt else name
         value = _child(value, step)
     return spelt

@@ -120,6 +120,8 @@ def policy(value: object) -> str:
 
 def model(value: object) -> str:
     """A GPU family that reads like what was found."""
+    if is_address(value):
+        return ""
     made = re.sub(r"[^A-Z0-9]+", "", value.upper()) if isinstance(value, str) else ""
     return f"write {made}" if 0 < len(made) <= 32 else text(value)
 
@@ -154,10 +156,17 @@ def url(value: object) -> str:
     return f'did you mean "{"http" if near else "https"}://{value}"?'
 
 
+def is_address(value: object) -> bool:
+    """Whether a value may be a URL, whose user part is a secret in whatever spelling: nothing is made of it."""
+    return isinstance(value, str) and ("//" in value or "@" in value)
+
+
 def key(value: object) -> str:
     """A key or id that reads like the one that was found."""
     if not isinstance(value, str):
         return text(value)
+    if is_address(value):
+        return ""
     if "${" in value:
         return "a variable is filled in where the entry has forEach"
     plain = "".join(c for c in unicodedata.normalize("NFKD", value[:256]) if not unicodedata.combining(c))

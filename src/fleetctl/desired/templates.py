@@ -13,6 +13,8 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from better_compute.domain.policy import mask
+from better_compute.domain.policy.urls import mask_cut
 from fleetctl.desired.faults import Fault, variables
 from fleetctl.desired.locate import Step
 from fleetctl.desired.says import near
@@ -60,7 +62,8 @@ def hint(root: Map, path: Sequence[Step]) -> str:
     if entry is None or not isinstance(written, str) or _OPEN not in written:
         return ""
     used = [name for name in entry.filled if _use(name) in written][:_SHOWN]
-    return f"forEach writes text here, with {', '.join(f'{name}: {entry.filled[name][:_LONGEST]}' for name in used)}"
+    filled = {name: mask_cut(str(mask(entry.filled[name], name)), _LONGEST) for name in used}
+    return f"forEach writes text here, with {', '.join(f'{name}: {text}' for name, text in filled.items())}"
 
 
 def twice(root: Map, path: Sequence[Step]) -> str:
@@ -173,7 +176,7 @@ def _misused(text: Any, way: tuple[Step, ...], of_name: bool, known: tuple[str, 
         if not end:
             yield Fault(VARIABLE, "this ${ has no } after a name", "write $${ where ${ itself is meant", way)
             return
-        message = f"forEach has no variable {name[:_LONGEST]}; it has {', '.join(known)}"
+        message = f"forEach has no variable {mask_cut(name, _LONGEST)}; it has {', '.join(known)}"
         yield Fault(VARIABLE, message, near(name.strip(), known) or "write $${ where ${ itself is meant", way)
 
 

@@ -12,7 +12,7 @@ from fleetctl.files.document import Document
 from fleetctl.files.reader import read_text
 from fleetctl.files.scalars import Scalars
 from fleetctl.files.unread import Unread
-from fleetctl.files.walk import FoundFile, Listing, file_problem, inside, list_files, read_bytes, shown_name
+from fleetctl.files.walk import FoundFile, Listing, file_problem, inside, last_name, list_files, read_bytes, shown_name
 
 FIRST = ("fleet.yaml", "fleet.yml")
 """The names of the file that usually holds the root fields."""
@@ -59,7 +59,7 @@ def _ordered(listing: Listing) -> list[FoundFile]:
 
 
 def _file(path: Path) -> _Reader:
-    name, shown = str(path), shown_name(path.name)
+    name, shown = str(path), last_name(path)
     reader = _Reader()
     real = os.path.realpath(name)
     if os.path.islink(name) and not inside(real, os.path.realpath(path.parent)):

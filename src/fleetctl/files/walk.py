@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from pathlib import Path
 
+from better_compute.domain.policy.urls import mask_message
 from better_compute.domain.problems import INVALID_INPUT, Problem, Source
 from fleetctl.files.text import MAX_BYTES, too_large
 
@@ -132,6 +134,12 @@ def _printable(listing: Listing, file: str) -> bool:
 def shown_name(name: str) -> str:
     """A name with the bytes that are not UTF-8 as escapes."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def last_name(path: Path) -> str:
+    """What a file that was named by itself is called. The last part of what was meant for a URL would no longer show
+    that it holds a user part."""
+    return shown_name(os.path.basename(mask_message(str(path))))
 
 
 def _unreadable(error: OSError) -> tuple[str, str, str]:

@@ -14,7 +14,7 @@ from fleetctl.desired.faults import IGNORED, of_shape
 from fleetctl.desired.locate import spell
 from fleetctl.errors import EXIT_OK
 from fleetctl.files import Document, FilesError, read_text
-from fleetctl.files.walk import TESTS, FoundFile, file_problem, read_bytes, shown_name
+from fleetctl.files.walk import TESTS, FoundFile, file_problem, last_name, read_bytes, shown_name
 from fleetctl.fleet_tests.shape import FleetTest
 
 Expected = Mapping[str, Any]
@@ -41,12 +41,12 @@ def cases(path: Path) -> list[Case]:
     """The tests of a file, or of all `*.fleet-test.yaml` below a directory (but for folders that begin with a dot), in
     the order of their files. Raises FilesError with every problem of them, and where there is none."""
     home = path if path.is_dir() else path.parent
-    names = _names(path) if path.is_dir() else [path.name]
+    names = {name: shown_name(name) for name in _names(path)} if path.is_dir() else {path.name: last_name(path)}
     problems: list[Problem] = []
     found: list[Case] = []
-    for name in names:
+    for name, shown in names.items():
         try:
-            found += _read(home, name)
+            found += _read(home / name, shown)
         except FilesError as error:
             problems += error.problems
     if not (found or problems):
@@ -70,19 +70,19 @@ def _is_test(name: str) -> bool:
     return name.endswith(TESTS) and not name.startswith(".")
 
 
-def _read(home: Path, name: str) -> Iterator[Case]:
-    data = read_bytes(FoundFile(shown_name(name), str(home / name)))
+def _read(path: Path, shown: str) -> Iterator[Case]:
+    data = read_bytes(FoundFile(shown, str(path)))
     if isinstance(data, Problem):
         raise FilesError([data])
-    documents = read_text(data, shown_name(name))
+    documents = read_text(data, shown)
     if not documents:
         hint = "write expect: {}, or remove the file"
-        raise FilesError([file_problem(shown_name(name), "files.empty", "the file says nothing", hint)])
+        raise FilesError([file_problem(shown, "files.empty", "the file says nothing", hint)])
     if problems := [problem for document in documents for problem in _problems(document)]:
         raise FilesError(problems)
     for number, document in enumerate(documents, 1):
-        title = name if len(documents) == 1 else f"{name} ({number})"
-        yield _case(Place(document), (home / name).parent, title)
+        title = shown if len(documents) == 1 else f"{shown} ({number})"
+        yield _case(Place(document), path.parent, title)
 
 
 def _problems(document: Document) -> Iterator[Problem]:

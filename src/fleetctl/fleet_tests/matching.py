@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from better_compute.domain.policy import mask
 from better_compute.domain.values import Json, same_value
 from fleetctl.errors import EXIT_CHANGES, EXIT_OK
 from fleetctl.fleet_tests.assignment import assigned
@@ -127,16 +128,16 @@ def _differences(wanted: Json, found: Json, path: str = "", prose: bool = False)
         for name, inner in wanted.items():
             below = f"{path}.{name}" if path else name
             if name not in found:
-                yield f"{below} is not there, and {_spelled(inner)} is expected"
+                yield f"{below} is not there, and {_spelled(inner, below)} is expected"
             else:
                 yield from _differences(inner, found[name], below, name in _PROSE)
     elif isinstance(wanted, list) and isinstance(found, list):
         taken = assigned([[i for i, it in enumerate(found) if _fits(one, it, prose)] for one in wanted])
-        yield from (f"{at} has no {_spelled(one)}" for index, one in enumerate(wanted) if index not in taken)
+        yield from (f"{at} has no {_spelled(one, path)}" for index, one in enumerate(wanted) if index not in taken)
         if not wanted and found:
             yield f"{at} is {_spelled(found)}, and [] is expected"
     elif not ((prose and _is_part(wanted, found)) or same_value(wanted, found)):
-        yield f"{at} is {_spelled(found)}, and {_spelled(wanted)} is expected"
+        yield f"{at} is {_spelled(found, path)}, and {_spelled(wanted, path)} is expected"
 
 
 def _fits(wanted: Json, found: Json, prose: bool = False) -> bool:
@@ -169,8 +170,9 @@ def _finding(finding: Mapping[str, Any]) -> str:
     return f"{finding['severity']} {finding['rule']}: {finding['message']}"
 
 
-def _spelled(value: Json) -> str:
-    """A value as files would say it."""
+def _spelled(value: Json, path: str = "") -> str:
+    """A value, which stands at `path`, as files would say it; without what no output may show."""
+    value = mask(value, path.rpartition(".")[2])
     if isinstance(value, Mapping):
         text = f"{{{', '.join(f'{name}: {_spelled(inner)}' for name, inner in value.items())}}}"
     elif isinstance(value, list):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from better_compute.domain.policy.urls import mask_cut
 from better_compute.domain.problems import did_you_mean
 from fleetctl import explain as explaining
 from fleetctl import target
@@ -77,4 +78,5 @@ def _unknown(name: str, wished: Desired | None, where: str) -> Stop:
     hint = (
         did_you_mean(name[:_SHOWN], known) or "name a pool's key or id, a rule, a code, or a message as it was printed"
     )
-    return Stop(EXIT_ERROR, f"there is nothing called {name[:_SHOWN]} {where}", hint=hint, rule="explain.unknown")
+    message = f"there is nothing called {mask_cut(name, _SHOWN)} {where}"
+    return Stop(EXIT_ERROR, message, hint=hint, rule="explain.unknown")

@@ -153,3 +153,12 @@ def test_many_cost_no_square_whether_they_are_there_or_not(one: Callable[[int], 
         return lambda: told(Made(0, found, []), operations=wanted)
 
     assert times_as_long(prepared, 250, 2000) < 24, "the square would be 64 times as long"
+
+
+def test_no_mismatch_says_what_a_sensitive_name_stands_for() -> None:
+    policy = {"password": "(sensitive)", "url": "https://(sensitive)@h"}
+    made = Made(2, [an_operation(after={"policy": policy})], [])
+    for wanted in ({"password": "HUNTER2"}, {"secret": {"a": ["HUNTER2"]}}, {"url": "https://u:HUNTER2@h"}):
+        (said,) = told(made, operations=[{"key": "a", "after": {"policy": wanted}}], others=True)
+        assert "HUNTER2" not in said
+        assert "(sensitive)" in said

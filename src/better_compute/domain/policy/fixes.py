@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from better_compute.domain.policy.fields import LONGEST_DURATION, SECONDS, Field
-from better_compute.domain.policy.urls import mask_text
+from better_compute.domain.policy.urls import has_userinfo
 from better_compute.domain.problems import did_you_mean
 
 _LONGEST = 64
@@ -78,9 +78,11 @@ def _text(value: object, field: Field) -> str:
         return f"for example {example(field)}"
     if field.values:
         return did_you_mean(value[:_LONGEST], field.values)
+    if has_userinfo(value):
+        return f"for example {example(field)}"
     for near in (value.strip(), value.strip().lower(), f"v{value.strip()}", f"{value.strip()}.0"):
         if len(near) <= _LONGEST and re.fullmatch(field.pattern, near):
-            return f"use {mask_text(near)}"
+            return f"use {near}"
     return f"for example {example(field)}"
 
 

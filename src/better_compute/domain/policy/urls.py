@@ -28,6 +28,11 @@ def mask_message(message: str) -> str:
     return _IN_PATH.sub(rf"\1{SENSITIVE}@", mask_text(message)) if "@" in message else message
 
 
+def mask_cut(text: str, most: int) -> str:
+    """The first characters of what `mask_message` makes: a part of a URL no longer shows that it is one."""
+    return mask_message(text)[:most]
+
+
 def mask_server(server: str) -> str:
     """What should be the URL of a server, as it may be shown: nothing of what stands before its last `@`, also where no
     scheme begins it."""
