@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 from better_compute.domain.problems import BLOCKED, Problem
 from fleetctl import git
 from fleetctl.desired import Desired
-from fleetctl.desired.load import load
+from fleetctl.desired.load import assemble
 from fleetctl.errors import EXIT_ERROR, Stop
-from fleetctl.files import FilesError
-from fleetctl.words import short
+from fleetctl.files import FilesError, read_fleet
+from fleetctl.words import AT_BASE, short
 
 _TOLD = 5
 
@@ -59,10 +59,14 @@ def findings(desired: Desired, base: Base | None) -> list[Problem]:
 
 def _read(path: Path, name: str, caller: str | None) -> Desired:
     try:
-        return load(path, caller=caller, empty_ok=True)
+        documents = read_fleet(path)
+        for document in documents:
+            document.root.lines.file = AT_BASE + document.file
+        return assemble(documents, path if path.is_dir() else path.parent, caller=caller, empty_ok=True)
     except FilesError as error:
         # Where the files were written to for this is nobody's business.
-        told = [f"{problem.source}: {problem.message}".replace(str(path), name) for problem in error.problems[:_TOLD]]
+        lines = [f"{problem.source}: {problem.message}".replace(str(path), name) for problem in error.problems[:_TOLD]]
+        told = [line.removeprefix(AT_BASE) for line in lines]
         if more := len(error.problems) - _TOLD:
             told += [f"and {more} more"] if more > 0 else []
         message = f"the fleet at the base, {name}, cannot be read"

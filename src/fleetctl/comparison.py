@@ -47,6 +47,12 @@ class Comparison:
         return self.settled.notes
 
     @property
+    def left(self) -> tuple[Removed, ...]:
+        """Removed pools that are left as they are."""
+        pruned = {pool.entry.pool_id for pool in self.diff.pools if pool.archives == "removed"}
+        return tuple(one for one in self.diff.removed if one.pool.id not in pruned)
+
+    @property
     def differs_outside(self) -> int:
         """Entries and removed pools that differ and were left out."""
         ids = {pool.entry.pool_id for pool in self.outside.pools} | {one.pool.id for one in self.outside.removed}

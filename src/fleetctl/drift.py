@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -10,12 +10,14 @@ from better_compute.domain.problems import Source, errors
 from fleetctl import expected
 from fleetctl.comparison import Comparison
 from fleetctl.desired import Desired, PoolEntry
-from fleetctl.diff import Change, Diff, OfferDiff, PoolDiff, Removed
+from fleetctl.diff import ABSENT, Change, Diff, OfferDiff, PoolDiff, Removed
 from fleetctl.expected import Holding
 from fleetctl.files import FilesError
-from fleetctl.history import History, Reader
+from fleetctl.history import History, LastEvent, Reader
+from fleetctl.plan import Plan
 
-Kind = Literal["changed", "pending", "removed"]
+Moved = Literal["changed", "pending"]
+Kind = Moved | Literal["removed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,27 @@ class Drift:
     def is_in_sync(self) -> bool:
         """Whether nothing differs, in the whole fleet, but what is expected to."""
         return not self.outside and all(one.expected is not None for one in self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """An operation, by its `n`, for which live state is not as the base's files say: `changed` behind their back, or
+    `pending` where nobody applied them yet; with the last event of its object."""
+
+    n: int
+    kind: Moved
+    event: LastEvent | None
+
+
+def undone(plan: Plan, read_history: Reader) -> tuple[Undone, ...]:
+    """What of a plan is not of this change alone; nothing where there is no base. Only the pools of such operations are
+    asked for."""
+    found = [operation for operation in plan.operations if "drift" in operation.causes]
+    if not found:
+        return ()
+    last, desired = read_history({operation.pool_id for operation in found}, 0), plan.comparison.desired
+    events = [(operation, last.of(operation.subject)) for operation in found]
+    return tuple(Undone(o.n, _moved(o.changes, event, desired), event) for o, event in events)
 
 
 def find(comparison: Comparison, read_history: Reader, now: int) -> Drift:
@@ -128,7 +151,7 @@ def _drifted(entry: PoolEntry, what: str, changes: tuple[Change, ...], to_tenant
 
 def _removed(removed: Removed, desired: Desired) -> Drifted:
     pool, entry = removed.pool, removed.entry
-    whose = f"the base names it, at {entry.place.source()}" if entry else "this fleet made it"
+    whose = f"it stood at {entry.place.source()}" if entry else "this fleet made it"
     return Drifted(
         kind="removed",
         pool_id=pool.id,
@@ -159,16 +182,18 @@ def _attributed(drifted: Drifted, last: History, desired: Desired) -> Drifted:
     """With its last event: who moved the live side last tells drift from files that are merely ahead. Where there is no
     event, the base may tell."""
     event = last.of((drifted.pool_id, drifted.to_tenant_id))
+    kind = drifted.kind if drifted.kind == "removed" else _moved(drifted.changes, event, desired)
     if event is None:
-        moved = drifted.kind == "pending" and _is_drift(drifted)
-        return replace(drifted, kind="changed") if moved else drifted
-    callers = (desired.caller, *desired.previous_callers)
-    ours = event.actor_id in callers and event.via.get("fleet") == desired.fleet
-    kind: Kind = drifted.kind if ours or drifted.kind == "removed" else "changed"
+        return replace(drifted, kind=kind)
     return replace(drifted, kind=kind, since=event.time, actor_id=event.actor_id, event_type=event.type, via=event.via)
 
 
-def _is_drift(drifted: Drifted) -> bool:
-    """Whether all of it moved live, since the base: a pool that was never there did not."""
-    causes = [change.cause for change in drifted.changes]
-    return bool(causes) and all(cause == "drift" for cause in causes)
+def _moved(changes: Sequence[Change], event: LastEvent | None, desired: Desired) -> Moved:
+    """Whether the live side moved, by the last event of an object; without one by what is known of its changes: what
+    was never there did not move."""
+    if event is None:
+        was_there = any(change.before is not ABSENT for change in changes)
+        return "changed" if was_there and all(change.cause == "drift" for change in changes) else "pending"
+    callers = (desired.caller, *desired.previous_callers)
+    ours = event.actor_id in callers and event.via.get("fleet") == desired.fleet
+    return "pending" if ours else "changed"

@@ -19,6 +19,7 @@ from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired, worlds
 from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
+from fleetctl.drift import undone
 from fleetctl.files import FilesError
 from fleetctl.live import Live
 from fleetctl.plan import Plan
@@ -76,8 +77,9 @@ class Session:
         )
 
     def shown(self, made: Plan, does: Consequences, expires_at: int | None = None) -> PlanReport:
-        """A plan made in this session, with what it does to tenants, as a report."""
-        return of_plan(made, self.header(expires_at), does)
+        """A plan made in this session, with what it does to tenants, as a report. Raises ComputeError: events are read
+        where a base tells that live state moved."""
+        return of_plan(made, self.header(expires_at), does, undone(made, self.read_history))
 
 
 def read(request: Request) -> Desired:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Final
+
+AT_BASE: Final = "base:"
+"""Begins the names of files as they are at a base: their lines are none of today's files."""
 
 _LISTED = 3
 _COMMIT = 12

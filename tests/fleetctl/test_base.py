@@ -43,7 +43,7 @@ def test_the_base_is_the_fleet_where_the_branches_went_apart(repository: Reposit
     assert (found.ref, found.commit) == ("main", repository.git("merge-base", "main", "HEAD"))
     assert keys(found) == {"a"}
     assert found.desired is not None
-    assert [each.place.source().file for each in found.desired.entries.values()] == ["fleet.yaml"]
+    assert [each.place.source().file for each in found.desired.entries.values()] == ["base:fleet.yaml"]
     assert keys(base.at_ref(repository.path / "fleets" / "fleet.yaml", "main", caller=None)) == {"a"}
 
 
@@ -107,7 +107,7 @@ def test_another_directory_may_be_the_base(tmp_path: Path) -> None:
     (tmp_path / "was").mkdir()
     (tmp_path / "was" / "fleet.yaml").write_text(text("a"))
     found = base.at_dir(tmp_path / "was", "was", caller=None)
-    assert (found.ref, found.commit, keys(found)) == (str(tmp_path / "was"), None, {"a"})
+    assert (found.ref, found.commit, keys(found)) == ("was", None, {"a"})
     with pytest.raises(Stop):
         base.at_dir(tmp_path / "nowhere", "nowhere", caller=None)
 

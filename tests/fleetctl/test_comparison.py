@@ -77,7 +77,7 @@ def test_prune_archives_what_the_base_names_and_nothing_else() -> None:
     assert told(made) == ["archive fra1-b"]
     [operation] = made.operations
     assert (operation.reason.code, operation.severity, operation.causes) == ("removed", "irreversible", ("intent",))
-    assert "the base does, at fleet.yaml:" in operation.reason.sentence
+    assert "it stood at fleet.yaml:" in operation.reason.sentence
     assert [f.path for f in made.findings] == ["fra1-c"]
     assert removed(made.comparison) == {"fra1-b": True, "fra1-c": False}
     live.run(made)

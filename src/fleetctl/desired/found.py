@@ -125,7 +125,7 @@ class Found:
 
     def in_order(self, documents: Sequence[Document]) -> list[Problem]:
         """By file, line and column; files as they were read."""
-        files = {document.file: order for order, document in reversed([*enumerate(documents)])}
+        files = {document.root.lines.file: order for order, document in reversed([*enumerate(documents)])}
 
         def order(problem: Problem) -> tuple[int, int, int]:
             source = problem.source

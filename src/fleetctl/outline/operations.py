@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import values
+from fleetctl.outline import undone, values
 from fleetctl.outline.problems import place
 from fleetctl.outline.shape import Item, Section, Tone, Words
 from fleetctl.words import count
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import Operation, Outcome
+    from fleetctl.report.forms import Operation, Outcome, UndoneOperation
 
 _DANGER = {"irreversible": 0, "withdraws": 1, "lowers": 2, "safe": 3}
 _DESTRUCTIVE = ("irreversible", "withdraws")
@@ -44,17 +44,18 @@ class Row:
     details: tuple[str, ...]
     effects: tuple[str, ...]
     reason: tuple[str, str]
-    causes: str
+    causes: tuple[str, ...]
+    hand: str
     severity: str
     exact: str
 
 
-def section(operations: Sequence[Operation], *, verbose: bool) -> Section:
-    """The dangerous first; in each degree of danger the plan's order."""
+def section(operations: Sequence[Operation], drift: Mapping[int, UndoneOperation], *, verbose: bool) -> Section:
+    """The dangerous first; in each degree of danger the plan's order. `drift` are those that are not of the change."""
     groups: dict[Row, list[Operation]] = {}
     for operation in sorted(operations, key=lambda o: _DANGER[o["severity"]]):
-        groups.setdefault(_row(operation, verbose), []).append(operation)
-    items = tuple(_item(row, part, verbose) for row, equal in groups.items() for part in _parts(equal))
+        groups.setdefault(_row(operation, drift.get(operation["n"]), verbose), []).append(operation)
+    items = tuple(_item(row, part, drift, verbose) for row, equal in groups.items() for part in _parts(equal))
     return Section(title="Operations", alarm_title="Destructive operations", items=items, in_columns=True)
 
 
@@ -74,18 +75,19 @@ def name(operation: Operation | Outcome) -> str:
 
 def details(operation: Operation, *, whole: bool) -> tuple[str, ...]:
     """What the operation does: before and after. Long values are cut unless `whole`."""
-    return tuple(_details(operation, whole))
+    return tuple(_details(operation, whole, "drift"))
 
 
-def _row(operation: Operation, verbose: bool) -> Row:
+def _row(operation: Operation, other: UndoneOperation | None, verbose: bool) -> Row:
     return Row(
         mark=_mark(operation),
         verb=_VERBS[operation["action"]],
         whom=_whom(operation),
-        details=details(operation, whole=verbose),
+        details=tuple(_details(operation, verbose, undone.word(other))),
         effects=tuple(escape(effect) for effect in operation["effects"]),
         reason=(escape(operation["reason"]["code"]), escape(operation["reason"]["sentence"])),
-        causes=" and ".join(operation["causes"]),
+        causes=tuple(operation["causes"]),
+        hand=undone.hand(other),
         severity=operation["severity"],
         exact=repr(operation["changes"] or (operation["before"], operation["after"])),
     )
@@ -107,7 +109,7 @@ def _mark(operation: Operation) -> str:
     return "+" if operation["before"] is None else "~"
 
 
-def _item(row: Row, part: Sequence[Operation], verbose: bool) -> Item:
+def _item(row: Row, part: Sequence[Operation], drift: Mapping[int, UndoneOperation], verbose: bool) -> Item:
     takes_away = row.severity in _DESTRUCTIVE
     alarm: Tone = "bad" if takes_away else "notice"
     notes = [Words(f"! {effect}", alarm, foreign=True) for effect in row.effects]
@@ -120,11 +122,29 @@ def _item(row: Row, part: Sequence[Operation], verbose: bool) -> Item:
         verb=row.verb,
         subject=(name(part[0]) if len(part) == 1 else count(len(part), "pool")) + row.whom,
         details=row.details,
-        where="({})".format(", ".join(filter(None, (row.reason[0], row.causes, _places(part))))),
+        where=f"({', '.join((*_numbers(part, verbose), row.reason[0], *_causes(row, part, drift), _places(part)))})",
         notes=tuple(notes),
-        names=tuple((name(one), place(one["source"])) for one in part) if is_listed else (),
+        names=tuple((name(one), _place(one, verbose)) for one in part) if is_listed else (),
         alarm=takes_away,
     )
+
+
+def _numbers(part: Sequence[Operation], verbose: bool) -> Iterator[str]:
+    """Its number in the plan's order; of several each has its own below."""
+    if verbose and len(part) == 1:
+        yield f"#{part[0]['n']}"
+
+
+def _place(operation: Operation, verbose: bool) -> str:
+    return f"#{operation['n']}, {place(operation['source'])}" if verbose else place(operation["source"])
+
+
+def _causes(row: Row, part: Sequence[Operation], drift: Mapping[int, UndoneOperation]) -> Iterator[str]:
+    """`intent and drift: by alice since ...`: what moved since the base."""
+    others = [drift[one["n"]] for one in part if one["n"] in drift]
+    said = [undone.told(others) if cause == "drift" and others else cause for cause in row.causes]
+    if said:
+        yield " and ".join(said)
 
 
 def _places(part: Sequence[Operation]) -> str:
@@ -132,7 +152,8 @@ def _places(part: Sequence[Operation]) -> str:
     return place(part[0]["source"]) + more
 
 
-def _details(operation: Operation, whole: bool) -> Iterator[str]:
+def _details(operation: Operation, whole: bool, drift: str) -> Iterator[str]:
+    """`drift` is what a change that is not of the files' own is called."""
     before, after, atom = operation["before"], operation["after"], operation["atom"]
     match operation["action"]:
         case "create":
@@ -146,8 +167,8 @@ def _details(operation: Operation, whole: bool) -> Iterator[str]:
         case _:
             mixed = len(operation["causes"]) > 1
             for change in operation["changes"]:
-                cause = f" ({change['cause']})" if mixed and "cause" in change else ""
-                yield values.change(change, whole=whole) + cause
+                cause = drift if change.get("cause") == "drift" else change.get("cause", "")
+                yield values.change(change, whole=whole) + (f" ({cause})" if mixed and cause else "")
 
 
 def _created(after: Any, atom: str | None, whole: bool) -> Iterator[str]:

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import capacity, operations, problems
+from fleetctl.outline import capacity, operations, problems, undone
 from fleetctl.outline.head import NO_BASE, base, commit, files, head, live, outside, selection
 from fleetctl.outline.problems import place
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
 from fleetctl.words import count, time
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import Note, PlanReport
+    from fleetctl.report.forms import Note, PlanReport, UndoneOperation
 
 _SUMS = {
     "archive": ("to archive", "to archive"),
@@ -32,14 +32,15 @@ _NOTED = 3
 
 
 def outline(report: PlanReport, *, verbose: bool) -> Outline:
+    drift = undone.by_number(report)
     return Outline(
         kind="plan",
         fleet=report["fleet"],
         title=(Words("Plan of fleet "), Words(escape(report["fleet"]), foreign=True)),
         facts=tuple(head(report, _facts(report))),
         sections=filled(
-            _losses(report),
-            operations.section(report["operations"], verbose=verbose),
+            _losses(report, drift),
+            operations.section(report["operations"], drift, verbose=verbose),
             problems.section(report["findings"], verbose=verbose),
             Section(title="Notes", items=tuple(_notes(report["notes"], verbose))),
             capacity.shares(report["capacity"]["shares"], verbose=verbose),
@@ -70,17 +71,19 @@ def _facts(report: PlanReport) -> Mapping[str, str]:
     return facts
 
 
-def _losses(report: PlanReport) -> Section:
+def _losses(report: PlanReport, drift: Mapping[int, UndoneOperation]) -> Section:
     sources = {operation["n"]: operation["source"] for operation in report["operations"]}
     items = []
     for loss in report["losses"]:
         places = [place(sources[n]) for n in loss["operations"] if n in sources]
+        others = [drift[n] for n in loss["operations"] if n in drift]
+        part = "in part " if len(others) < len(loss["operations"]) else ""
         items.append(
             Item(
                 mark="-",
                 tone="bad",
                 subject=escape(loss["tenantId"]),
-                details=(escape(loss["sentence"]),),
+                details=(escape(loss["sentence"]), *([part + undone.told(others)] if others else ())),
                 where=(places[0] if places else "") + (f" and {len(places) - 1:,} more" if len(places) > 1 else ""),
                 alarm=True,
             )
@@ -101,9 +104,7 @@ def _notes(notes: Sequence[Note], verbose: bool) -> Iterator[Item]:
 def _closing(report: PlanReport) -> Iterator[Sentence]:
     summary = report["summary"]
     yield from _sum(report)
-    if report["drift"]:
-        verb = "undoes" if len(report["drift"]) == 1 else "undo"
-        yield (Words(f"{count(len(report['drift']), 'operation')} {verb} what moved behind the files' back."),)
+    yield from ((Words(said),) for said in undone.summed(summary["drift"] or {}))
     if removed := len(summary["removed"]):
         said = "is in no file, and is left as it is" if removed == 1 else "are in no file, and are left as they are"
         yield (Words(f"{count(removed, 'pool')} of this fleet {said}."),)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import drifted, operations, values
+from fleetctl.outline import drifted, operations, undone, values
 from fleetctl.outline.problems import place
+from fleetctl.words import AT_BASE
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import (
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         Problem,
         Report,
         Source,
+        UndoneOperation,
     )
 
 Status = Literal["failed", "warned", "skipped", "passed"]
@@ -51,8 +53,10 @@ class Result:
         return f"{self.text}\nHint: {self.hint}" if self.hint else self.text
 
     def file(self, under: str) -> str | None:
-        """The file, of a fleet whose directory is at `under`; not escaped."""
-        return posixpath.normpath(posixpath.join(under, self.source["file"])) if self.source else None
+        """The file, of a fleet whose directory is at `under`; not escaped. None where it is none of today's files."""
+        if self.source is None or self.source["file"].startswith(AT_BASE):
+            return None
+        return posixpath.normpath(posixpath.join(under, self.source["file"]))
 
 
 def results(report: Report) -> Iterator[Result]:
@@ -80,7 +84,8 @@ def results(report: Report) -> Iterator[Result]:
 
 def _of_plan(report: PlanReport) -> Iterator[Result]:
     yield from _problems(report["findings"])
-    yield from map(_operation, report["operations"])
+    drift = undone.by_number(report)
+    yield from (_operation(operation, drift.get(operation["n"])) for operation in report["operations"])
 
 
 def _of_apply(report: ApplyReport) -> Iterator[Result]:
@@ -107,7 +112,7 @@ def _of_diff(report: FleetDiffReport) -> Iterator[Result]:
             rule=f"diff.{pool['kind']}",
             status="warned" if pool["looser"] or pool["kind"] == "removed" else "passed",
             text=f"{name}: {pool['kind']}{lost if pool['looser'] else ''}",
-            source=pool["source"],
+            source=None if pool["kind"] == "removed" else pool["source"],
         )
 
 
@@ -148,13 +153,14 @@ def _file(file: FormattedFile) -> Result:
         status="failed" if file["status"] in said else "passed",
         text=said.get(file["status"], file["status"]),
         hint="run fleetctl fmt" if file["status"] == "unformatted" else "",
-        source={"file": file["file"], "line": 1, "column": 1},
+        source={"file": file["file"], "line": file["line"] or 1, "column": 1},
     )
 
 
-def _operation(operation: Operation) -> Result:
+def _operation(operation: Operation, other: UndoneOperation | None) -> Result:
     is_destructive = operations.is_destructive(operation)
     parts = [", ".join(operations.details(operation, whole=False)), *map(escape, operation["effects"])]
+    parts += [undone.told([other])] if other else []
     because = f" (because {escape(operation['reason']['sentence'])})" if is_destructive else ""
     return Result(
         group="operations",

@@ -26,8 +26,7 @@ def findings(comparison: Comparison, live: Live) -> list[Problem]:
     found += comparison.problems
     found += [_gone(entry) for entry in diff.gone]
     found += [_waiting(one) for one in diff.waiting]
-    told = comparison.renamed.union(pool.entry.pool_id for pool in diff.pools if pool.archives == "removed")
-    found += [_removed(one, comparison) for one in diff.removed if one.pool.id not in told]
+    found += [_removed(one, comparison) for one in comparison.left if one.pool.id not in comparison.renamed]
     if ORIGIN not in live.instance.capabilities and comparison.base is None:
         message = "this server does not say who made a pool, so pools that left the files cannot be told from others"
         hint = "--base names those that left them"
@@ -74,7 +73,7 @@ def _used(state: PoolState) -> Iterator[str]:
 def _removed(removed: Removed, comparison: Comparison) -> Problem:
     pool, entry = removed.pool, removed.entry
     name = pool.idempotency_key or pool.id
-    whose = f"the base names it at {entry.place.source()}" if entry else "this fleet made it"
+    whose = f"it stood at {entry.place.source()}" if entry else "this fleet made it"
     message = f"{name} is live, {whose}, and no entry names it: it is left as it is"
     prune = " or give --prune" if entry else ""
     hint = f"to archive it, write `{tombstone(pool, comparison.desired)}`{prune}"

@@ -182,7 +182,7 @@ def _archive(diff: PoolDiff, live: PoolState, pool: Pool) -> Operation:
             expected_version=pool.version,
             expected_offers_version=pool.offers_version,
         ),
-        key=entry.key or pool.idempotency_key,
+        key=pool.idempotency_key or entry.key,
         before={"archived": False},
         after={"archived": True},
         changes=(),
@@ -201,7 +201,7 @@ def _why(diff: PoolDiff) -> Reason:
             name = diff.heir.key or diff.heir.pool_id
             return Reason("replaced", f"{name} takes its place, and no reservation is in it or waits for it")
         case "removed":
-            return Reason("removed", f"no entry names it any more; the base does, at {diff.entry.place.source()}")
+            return Reason("removed", f"no entry names it any more; it stood at {diff.entry.place.source()}")
     return Reason("tombstone", "the files mark it archived")
 
 

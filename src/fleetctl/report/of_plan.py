@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import get_args
 
 from better_compute.domain.policy.secrets import mask, mask_text
 from fleetctl.consequences import Consequences
+from fleetctl.drift import Moved, Undone
 from fleetctl.plan import Inverse, Operation, Plan
 from fleetctl.plan.grants import PoolFacts
 from fleetctl.plan.operation import ACTIONS
@@ -16,8 +19,8 @@ from fleetctl.spelling import checksum
 _NOT_KEPT = "its old value is sensitive and is not kept"
 
 
-def of_plan(plan: Plan, header: Header, does: Consequences) -> forms.PlanReport:
-    """The plan as JSON, with what it does to tenants."""
+def of_plan(plan: Plan, header: Header, does: Consequences, undone: Sequence[Undone] = ()) -> forms.PlanReport:
+    """The plan as JSON, with what it does to tenants, and what of it is not of this change."""
     report: forms.PlanReport = {
         **parts.headed(header),
         "kind": "plan",
@@ -35,11 +38,11 @@ def of_plan(plan: Plan, header: Header, does: Consequences) -> forms.PlanReport:
         "operations": [_operation(operation, does.pools.of(operation.pool_id)) for operation in plan.operations],
         "findings": problems.worst_first(plan.findings),
         "notes": [parts.note(note) for note in plan.comparison.notes],
-        "drift": None if plan.comparison.base is None else [o.n for o in plan.operations if "drift" in o.causes],
+        "drift": None if plan.comparison.base is None else [_undone(one) for one in undone],
         "snapshot": header.snapshot,
         "losses": tenants.losses(does),
         "capacity": tenants.capacity(does.ledger),
-        "summary": _summary(plan),
+        "summary": _summary(plan, undone),
     }
     report["checksum"] = checksum(report)
     return report
@@ -70,6 +73,19 @@ def _operation(operation: Operation, facts: PoolFacts) -> forms.Operation:
     }
 
 
+def _undone(one: Undone) -> forms.UndoneOperation:
+    event = one.event
+    fleet = event.via.get("fleet") if event else None
+    return {
+        "n": one.n,
+        "kind": one.kind,
+        "since": event.time if event else None,
+        "actorId": mask_text(event.actor_id) if event else None,
+        "eventType": event.type if event else None,
+        "viaFleet": mask_text(fleet) if isinstance(fleet, str) else None,
+    }
+
+
 def _inverse(inverse: Inverse) -> forms.Inverse:
     """An old value that may not be kept cannot be brought back."""
     after = mask(inverse.after)
@@ -78,8 +94,9 @@ def _inverse(inverse: Inverse) -> forms.Inverse:
     return {"action": inverse.action, "after": after, "why": inverse.why}
 
 
-def _summary(plan: Plan) -> forms.PlanSummary:
+def _summary(plan: Plan, undone: Sequence[Undone]) -> forms.PlanSummary:
     actions = Counter(operation.action for operation in plan.operations)
+    kinds = Counter(one.kind for one in undone)
     diff, found = plan.comparison.diff, problems.severities(plan.findings)
     return {
         "operations": len(plan.operations),
@@ -89,7 +106,8 @@ def _summary(plan: Plan) -> forms.PlanSummary:
         "changedPools": len({operation.pool_id for operation in plan.operations}),
         "unchanged": plan.unchanged,
         "foreign": diff.foreign,
-        "removed": [one.pool.idempotency_key or one.pool.id for one in diff.removed],
+        "drift": None if plan.comparison.base is None else {kind: kinds[kind] for kind in get_args(Moved)},
+        "removed": [one.pool.idempotency_key or one.pool.id for one in plan.comparison.left],
         "errors": found["error"],
         "warnings": found["warning"],
         "unchecked": found["unchecked"],

@@ -399,7 +399,7 @@ def some_tests() -> Any:
 def a_formatting() -> Any:
     files = [
         {"file": "a.yaml", "line": 3, "status": "unformatted", "why": ""},
-        {"file": "b.yaml", "status": "left", "why": "a comment would be lost"},
+        {"file": "b.yaml", "line": None, "status": "left", "why": "a comment would be lost"},
     ]
     summary = {"formatted": 0, "unformatted": 1, "left": 1, "unchanged": 0}
     report = {"formatVersion": 1, "kind": "format", "check": True, "files": files, "summary": summary}

@@ -100,7 +100,7 @@ class TestEqualOperations:
 
     def test_are_named_when_verbose(self) -> None:
         report = self.a_report(8, "  - {idempotencyKey: KEY, offers: [{toTenantId: acme, quota: {gpu: 16}}]}\n")
-        assert line_with(report, "fra1-07", verbose=True).split() == ["fra1-07", "fleet.yaml:15"]
+        assert line_with(report, "fra1-07", verbose=True).split() == ["fra1-07", "#2,", "fleet.yaml:15"]
 
     def test_that_take_something_away_are_always_named(self) -> None:
         for wished in ("  - {idempotencyKey: KEY, offers: []}\n", "  - {idempotencyKey: KEY, archived: true}\n"):

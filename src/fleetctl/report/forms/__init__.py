@@ -40,6 +40,7 @@ from fleetctl.report.forms.planned import (
     Reason,
     Share,
     Stock,
+    UndoneOperation,
 )
 from fleetctl.report.forms.shared import (
     Action,
@@ -144,6 +145,7 @@ __all__ = [
     "Stock",
     "Tenancy",
     "Topic",
+    "UndoneOperation",
     "ValidationReport",
     "ValidationSummary",
     "WhoamiReport",

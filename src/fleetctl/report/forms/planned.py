@@ -49,6 +49,19 @@ class Operation(TypedDict):
     digest: str
 
 
+class UndoneOperation(TypedDict):
+    """An operation, by `n`, for which live state is not as the base's files say: it was `changed` behind their back, or
+    they are `pending`, since nobody applied them yet. `since`, `actorId`, `eventType` and `viaFleet`, the fleet whose
+    change it was, are of the last event of its object."""
+
+    n: int
+    kind: Literal["changed", "pending"]
+    since: int | None
+    actorId: str | None
+    eventType: str | None
+    viaFleet: str | None
+
+
 class Loss(TypedDict):
     """A tenant that loses something: what, and by which operations."""
 
@@ -102,7 +115,8 @@ class Capacity(TypedDict):
 class PlanSummary(TypedDict):
     """Counts of operations by action, of entries, of offers that the files state, and of findings. `unchanged` and
     `changedPools` are entries, `foreign` live pools that are no business of this fleet, `removed` the names of those
-    that it made and that no entry names. A blocked plan is not applied, not even in part."""
+    that it made, that no entry names, and that are left as they are; `drift` counts the plan's own by kind, null
+    without a base. A blocked plan is not applied, not even in part."""
 
     operations: int
     actions: dict[str, int]
@@ -112,6 +126,7 @@ class PlanSummary(TypedDict):
     unchanged: int
     foreign: int
     removed: list[str]
+    drift: dict[str, int] | None
     errors: int
     warnings: int
     unchecked: int
@@ -123,7 +138,7 @@ class PlanReport(Headed):
     `checksum` of the whole file without itself. `sequence` is the owner's last event in the live state. `base` of null:
     the files were compared with none, and its guards were not checked; `prune`: removed pools that it names are
     archived; `selection` of null: the plan is of the whole fleet; `notes` tell which pools were found otherwise than by
-    keys; `drift` are the operations, by `n`, that undo what moved behind the files' back, null without a base.
+    keys; `drift` are the operations that are not of this change, or not of it alone, null without a base.
     `snapshot`: the live state was read from a file."""
 
     kind: Literal["plan"]
@@ -141,7 +156,7 @@ class PlanReport(Headed):
     operations: list[Operation]
     findings: list[Problem]
     notes: list[Note]
-    drift: list[int] | None
+    drift: list[UndoneOperation] | None
     snapshot: bool
     losses: list[Loss]
     capacity: Capacity

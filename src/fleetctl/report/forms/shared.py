@@ -11,7 +11,7 @@ Cause = Literal["intent", "drift"]
 
 
 class Source(TypedDict):
-    """A place in a fleet file; line and column count from 1."""
+    """A place in a fleet file, or as `base:FILE` in a file as the base has it; line and column count from 1."""
 
     file: str
     line: int

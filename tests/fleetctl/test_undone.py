@@ -1,0 +1,136 @@
+"""What of a plan is not of its change: live state that moved behind the files' back, or a base that nobody applied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.homes import Home, Ran, entry, pool_id, unchanged
+
+WAS = [entry("fra1-a", {"acme": 8}), entry("fra1-b", {"globex": 8})]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """A fleet that is applied, and its files as a base."""
+    made = Home(tmp_path)
+    wish(made, *WAS)
+    made.apply()
+    as_base(made)
+    return made
+
+
+def wish(home: Home, *pools: dict[str, Any], **root: Any) -> None:
+    home.wish(*pools, **{"fleet": "platform", "keyPrefix": "fra1-", **root})
+
+
+def as_base(home: Home) -> None:
+    was = home.directory.parent / "was"
+    was.mkdir(exist_ok=True)
+    (was / "fleet.yaml").write_bytes((home.directory / "fleet.yaml").read_bytes())
+
+
+def plan(home: Home, *arguments: str | Path, form: str = "json") -> Ran:
+    with unchanged(home):
+        return home.run("plan", "--base-dir", home.directory.parent / "was", "--format", form, *arguments)
+
+
+def by_hand(home: Home, key: str, tenant_id: str, gpus: int) -> None:
+    with home.hand() as client:
+        client.call("pools/offer", {"poolId": pool_id(key), "toTenantId": tenant_id, "quota": {"gpu": gpus}})
+
+
+def test_what_somebody_changed_names_him_and_when(home: Home) -> None:
+    by_hand(home, "fra1-a", "acme", 12)
+    report = plan(home).report
+    [one], last = report["drift"], home.events()[-1]
+    assert one == {
+        "n": 1,
+        "kind": "changed",
+        "since": last.time,
+        "actorId": "sa_hand",
+        "eventType": "pool.offered",
+        "viaFleet": None,
+    }
+    assert report["summary"]["drift"] == {"changed": 1, "pending": 0}
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_loser_and_operation_say_whose_change_it_was(home: Home, form: str) -> None:
+    by_hand(home, "fra1-a", "acme", 12)
+    said = plan(home, form=form).out
+    assert said.count("drift: by sa_hand since 20") == 2
+    assert "1 operation undoes what moved behind the files" in said
+    assert "not applied yet" not in said
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_what_the_base_asks_for_and_nobody_applied_accuses_nobody(home: Home, form: str) -> None:
+    wish(home, entry("fra1-a", {"acme": 4}), WAS[1], entry("fra1-c", {"acme": 1}))
+    as_base(home)
+    report = plan(home).report
+    assert [(one["kind"], one["actorId"], one["viaFleet"]) for one in report["drift"]] == [
+        ("pending", None, None),
+        ("pending", None, None),
+        ("pending", "sa_fleet", "platform"),
+    ]
+    said = plan(home, form=form).out
+    assert "behind the files" not in said
+    assert "drift" not in said.replace("drift.json", "")
+    assert "3 operations do what the base asks for too, and nobody applied yet." in said
+    assert "loses 4 H100 GPUs in fra1-a" in said
+    assert said.count("not applied yet") == 4  # three operations, one loser
+
+
+def test_a_loser_by_both_is_marked_in_part(home: Home) -> None:
+    by_hand(home, "fra1-b", "acme", 3)
+    wish(home, entry("fra1-a", {"acme": 4}), WAS[1])
+    [line] = [line for line in plan(home, form="text").out.split("\n") if "loses 7 H100 GPUs and 1 offer in" in line]
+    assert ", in part drift: by sa_hand since 20" in line
+
+
+def test_a_plan_from_a_snapshot_says_the_same(home: Home) -> None:
+    by_hand(home, "fra1-a", "acme", 12)
+    kept = home.directory.parent / "live.json"
+    assert home.run("snapshot", "--out", kept).code == 0
+    assert plan(home, "--snapshot", kept).report["drift"] == plan(home).report["drift"] != []
+
+
+def test_without_drift_or_without_a_base_no_event_is_read(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("events were read")
+
+    monkeypatch.setattr("fleetctl.history.read", refuse)
+    wish(home, entry("fra1-a", {"acme": 9}), WAS[1])
+    report = plan(home).report
+    assert (report["drift"], report["summary"]["drift"]) == ([], {"changed": 0, "pending": 0})
+    by_hand(home, "fra1-b", "globex", 9)
+    report = home.plan().report
+    assert (report["drift"], report["summary"]["drift"]) == (None, None)
+
+
+# Pools that are pruned.
+
+
+def test_a_pruned_pool_is_not_left_as_it_is(home: Home) -> None:
+    wish(home, WAS[0])
+    assert "1 pool of this fleet" in plan(home, form="text").out
+    ran = plan(home, "--prune", form="text")
+    assert "of this fleet" not in ran.out
+    assert plan(home, "--prune").report["summary"]["removed"] == []
+
+
+@pytest.mark.parametrize("form", ["github", "sarif", "junit"])
+def test_no_tool_puts_a_line_of_the_base_into_a_file_of_today(home: Home, form: str) -> None:
+    wish(home, WAS[0], guards={"maxArchives": 0})
+    report = plan(home, "--prune").report
+    [operation], blocking = report["operations"], [f for f in report["findings"] if f["severity"] == "error"]
+    assert operation["source"]["file"] == "base:fleet.yaml"
+    assert [f["source"]["file"] for f in blocking] == ["base:fleet.yaml"]
+    said = plan(home, "--prune", form=form).out
+    assert "archive fra1-b" in said
+    assert "file=" not in said
+    assert "physicalLocation" not in said
+    assert "base:fleet.yaml:" in plan(home, "--prune", form="text").out
