@@ -48,7 +48,7 @@ def stock(rows: Sequence[Stock], *, verbose: bool) -> Section:
         rows=tuple(
             (_model(row), escape(row["siteId"]), *_limits([row]), _there(row), *_oversell(row)) for row in shown
         ),
-        marks=tuple("oversold" if _is_worse(row) else "" for row in shown),
+        marks=tuple(_oversold(row) for row in shown),
     )
     return Section(title="Capacity by site", table=table, more=_more(len(rows) - len(shown)))
 
@@ -59,18 +59,28 @@ def _there(row: Stock) -> str:
 
 
 def _oversell(row: Stock) -> tuple[str, str]:
-    return _ratio(row["oversellBefore"], row["schedulable"]), _ratio(row["oversellAfter"], row["schedulableAfter"])
+    before = _ratio(row["oversellBefore"], row["before"], row["schedulable"])
+    return before, _ratio(row["oversellAfter"], row["after"], row["schedulableAfter"])
 
 
-def _ratio(ratio: float | None, there: int | None) -> str:
+def _ratio(ratio: float | None, promised: int, there: int | None) -> str:
+    if there == 0 and not promised:
+        return "none"
     if ratio is not None:
         return f"{ratio:,.2f}x"
     return "unlimited" if there else "unknown"
 
 
-def _is_worse(row: Stock) -> bool:
-    """Whether more is promised than is there, and more so than before."""
-    return (row["oversellAfter"] or 0) > max(1, row["oversellBefore"] or 0)
+def _oversold(row: Stock) -> str:
+    """Whether more is promised than is there, and whether that is new."""
+    if not _is_oversold(row["oversellAfter"], row["schedulableAfter"]):
+        return ""
+    return "oversold" if _is_oversold(row["oversellBefore"], row["schedulable"]) else "newly oversold"
+
+
+def _is_oversold(ratio: float | None, there: int | None) -> bool:
+    """What is unlimited, where something is there, is more than that."""
+    return bool(there) if ratio is None else ratio > 1
 
 
 def _model(row: Share | Stock) -> str:

@@ -310,6 +310,27 @@ def test_sites_where_no_machine_joined_are_compared_with_nothing() -> None:
     assert shown == ["H100", "site_fra1", "0", "8", "0", "unknown", "unknown", "unknown"]
 
 
+@pytest.mark.parametrize(
+    ("limits", "machines", "ratios", "shown"),
+    [
+        ((100, 103), (100, 100), (1.0, 1.03), "100 103 0 100 1.00x 1.03x newly oversold"),
+        ((177, 150), (100, 100), (1.77, 1.5), "177 150 0 100 1.77x 1.50x oversold"),
+        ((150, 100), (100, 100), (1.5, 1.0), "150 100 0 100 1.50x 1.00x"),
+        ((UNLIMITED, 150), (100, 100), (None, 1.5), "unlimited 150 0 100 unlimited 1.50x oversold"),
+        ((8, UNLIMITED), (100, 100), (0.08, None), "8 unlimited 0 100 0.08x unlimited newly oversold"),
+        ((64, 0), (64, 0), (1.0, 0.0), "64 0 0 64 -> 0 1.00x none"),
+        ((64, 8), (64, 0), (1.0, None), "64 8 0 64 -> 0 1.00x unknown"),
+        ((8, 80), (None, 64), (None, 1.25), "8 80 0 unknown -> 64 unknown 1.25x newly oversold"),
+    ],
+)
+def test_a_site_tells_what_is_oversold_and_what_newly_is(limits: Any, machines: Any, ratios: Any, shown: str) -> None:
+    row = {"gpuModel": "H100", "atom": "gpu", "siteId": "site_fra1", "before": limits[0], "after": limits[1]}
+    row |= {"inUse": 0, "schedulable": machines[0], "schedulableAfter": machines[1]}
+    row |= {"oversellBefore": ratios[0], "oversellAfter": ratios[1]}
+    report = reports.a_plan([], capacity={"shares": [], "stock": [row]})
+    assert " ".join(line_with(report, "site_fra1").split()) == f"H100 site_fra1 {shown}"
+
+
 class TestNotes:
     def shown(self, number: int, **how: Any) -> list[str]:
         report = World().report("  - {idempotencyKey: fra1-a, offers: []}\n")

@@ -36,7 +36,7 @@ def test_every_destructive_operation_stands_whole_in_the_narrowest_window() -> N
 def test_a_table_that_does_not_fit_is_told_in_sentences() -> None:
     shown = " ".join(text.render(a_plan(), Look(width=50)).split())
     assert "H100, acme: before 40, after 32, in use 20, cost/h before 100.00, after 80.00 below use, 4 frozen" in shown
-    assert "oversell before 0.75x, after 1.50x oversold" in shown
+    assert "oversell before 0.75x, after 1.50x newly oversold" in shown
 
 
 def test_colours_take_no_column() -> None:
