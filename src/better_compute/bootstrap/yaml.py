@@ -24,6 +24,8 @@ Place = tuple[str | int, ...]
 
 _INT = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NAME = re.compile(r"[A-Za-z0-9]{1,40}")
+_QUOTED = re.compile(r""" (?:'[^']{2,}'|"[^"]{2,}")""")
+"""More than a sign of a file in what is wrong with it."""
 _ZEROS = re.compile(r"[-+]?0[0-9_]+")
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -107,7 +109,8 @@ def _compose(document: Document, text: str) -> Any:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Source(document.file, mark.line + 1, mark.column + 1) if mark else Source(document.file, 1)
-        refuse(place, error.problem or "this is not YAML", "only one document is read" if _many(error) else "")
+        said = _QUOTED.sub("", error.problem or "this is not YAML")
+        refuse(place, said, "only one document is read" if _many(error) else "")
     except YAMLError as error:
         refuse(Source(document.file, 1), f"this is not YAML: {error}")
     except RecursionError:
@@ -130,7 +133,7 @@ class _Reader:
         if depth > DEEPEST or self.count > MOST:
             refuse(place, f"nested deeper than {DEEPEST}" if depth > DEEPEST else f"more than {MOST} values")
         if node.tag not in _KINDS:
-            self._refuse_tag(node, place)
+            self._refuse_tag(place)
         if node.id == "mapping":
             return self._mapping(node, path, depth)
         if node.id == "sequence":
@@ -158,14 +161,14 @@ class _Reader:
         value = _WORDS[text] if text in _WORDS else int(text) if _INT.fullmatch(text) else text
         if value is not text:
             if node.tag == _CORE + "str":
-                self._refuse_tag(node, place)
+                self._refuse_tag(place)
             return value
         if _ZEROS.fullmatch(text):
-            refuse(place, f"{text} has a leading zero", "quote it, or leave the zeros out")
+            refuse(place, "a number has a leading zero", "quote it, or leave the zeros out")
         return text
 
-    def _refuse_tag(self, node: Any, place: Source) -> NoReturn:
-        refuse(place, f"tags are not read: {node.tag.replace(_CORE, '!!')}", "write the plain value, or quote it")
+    def _refuse_tag(self, place: Source) -> NoReturn:
+        refuse(place, "tags are not read", "write the plain value, or quote it")
 
     def _place(self, node: Any) -> Source:
         return Source(self.document.file, node.start_mark.line + 1, node.start_mark.column + 1)

@@ -10,7 +10,7 @@ from types import FrameType
 
 import click
 
-from better_compute.domain.escape import escape
+from better_compute.domain.escape import escape, inert
 from better_compute.domain.problems import ComputeError, Problem
 
 OK = 0
@@ -46,7 +46,7 @@ def _failed(error: Exception) -> int:
     if any(os.environ.get(name) == "1" for name in DEBUG):
         import traceback
 
-        traceback.print_exception(error)
+        _say("\n".join(map(escape, "".join(traceback.format_exception(error)).split("\n"))))
     match error:
         case click.exceptions.NoArgsIsHelpError():
             # Its message is the help text, in lines of its own.
@@ -67,7 +67,9 @@ def _failed(error: Exception) -> int:
             _say(escape(f"STOPPED: {error.strerror or type(error).__name__}"))
         case _:
             # A fault of ours; the text of an unknown exception may hold anything.
-            _say(f"INTERNAL_ERROR: {type(error).__name__}: {escape(str(error))[:500]}")
+            from better_compute.domain.policy.urls import mask_cut  # as below
+
+            _say(f"INTERNAL_ERROR: {type(error).__name__}: {escape(mask_cut(str(error), 500))}")
             _say(f"Hint: set {DEBUG[0]}=1 to see where")
     return ERROR
 
@@ -82,8 +84,13 @@ def show_problem(problem: Problem) -> None:
 
 
 def _say(text: str) -> None:
+    """Of what an error says nothing is a user part of a URL, or a command to a build's log."""
+    if "@" in text:
+        from better_compute.domain.policy.urls import mask_message  # not at the top: few texts hold a URL
+
+        text = "\n".join(map(mask_message, text.split("\n")))
     try:
-        click.echo(text, err=True)
+        click.echo("\n".join(map(inert, text.split("\n"))), err=True)
     except BrokenPipeError:
         _quietly()
 

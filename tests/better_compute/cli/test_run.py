@@ -1,6 +1,7 @@
 """Exit codes, errors, streams: what every command has in common."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -211,3 +212,24 @@ def test_there_is_no_colour(cli: Run) -> None:
 def test_completion_is_clicks() -> None:
     words = {"_BETTER_COMPUTE_COMPLETE": "bash_complete", "COMP_WORDS": "better-compute pools lis", "COMP_CWORD": "2"}
     assert process(BINARY, **words).stdout == b"plain,list\nplain,listOffers\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["https://u:HUNTER2@h"],
+        ["pools", "https://u:HUNTER2@h"],
+        ["pools", "list", "--server", "https://u:HUNTER2@h"],
+        ["pools", "list", "--limit", "https://u:HUNTER2@h"],
+        ["world", "https://u:HUNTER2@h"],
+        ["family", "--x=https://u:HUNTER2@h", "##vso[x]", "\n::error::x"],
+    ],
+)
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_an_error_says_no_user_part_of_a_url_and_no_command_to_a_log(
+    arguments: list[str], debug: str, cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BETTER_COMPUTE_DEBUG", debug)
+    done = cli(*arguments)
+    assert done.code != 0
+    assert not re.search(r"HUNTER2|^\s*::|##\w*\[", done.err + done.out, re.MULTILINE), done
