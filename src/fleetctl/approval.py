@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fleetctl import history
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.history import History, LastEvent, Subject
 from fleetctl.live import Live
+from fleetctl.override import Override
 from fleetctl.plan import Operation, Plan, Scope
 from fleetctl.words import time
 
@@ -37,7 +39,8 @@ class SavedOperation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedPlan:
     """What a plan file approves. Times are epoch milliseconds; `commit` is that of the files, if they have one. The
-    plan is made again with the same base (a commit, or a directory), and of the same part of the fleet."""
+    plan is made again with the same base (a commit, or a directory), and of the same part of the fleet. What it lets
+    pass, by `allow` and for a `reason`, is given again."""
 
     scope: Scope
     digest: str
@@ -52,6 +55,24 @@ class SavedPlan:
     prune: bool = False
     only: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    allow: Mapping[str, int] = field(default_factory=dict)
+    reason: str | None = None
+
+
+def not_repeated(saved: SavedPlan, plan: Plan, override: Override) -> str:
+    """The override that the plan file was made with, where a guard blocks because it was not given again; else an empty
+    text."""
+    lacking = {_guard(name) for name, number in saved.allow.items() if override.numbers.get(name) != number}
+    if not any(found.severity == "error" and found.rule in lacking for found in plan.findings):
+        return ""
+    flags = [f"--allow {name}={number}" for name, number in saved.allow.items()]
+    reason = f"--reason {shlex.quote(saved.reason or '')}"
+    return f"The plan was made with {' '.join((*flags, reason))}: give them again"
+
+
+def _guard(name: str) -> str:
+    """The rule that an override lifts."""
+    return "fleet.rename" if name == "rename" else f"guard.{name}"
 
 
 def by_digest(expected: str, plan: Plan) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -372,3 +373,32 @@ def test_a_plan_expires_by_the_servers_clock(home: Home, monkeypatch: pytest.Mon
 def test_a_lifetime_that_is_none_is_refused_before_anything_is_read(home: Home, text: str) -> None:
     with unchanged(home):
         assert home.run("plan", "--expires", text).code == 64
+
+
+# An override is given twice.
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [((), True), (("--allow", "withdrawals=1", "--reason", "again"), True), (("yes",), False)]
+)
+def test_an_override_that_is_not_given_again_is_named(home: Home, given: tuple[str, ...], told: bool) -> None:
+    home.apply()
+    tombs = [{"idempotencyKey": each["idempotencyKey"], "archived": True} for each in POOLS]
+    home.wish(*tombs, allowEmpty=True)
+    override = ("--allow", "archives=2", "--reason", "the site's closed")
+    file = saved(home, *override)
+    with unchanged(home) if told else nullcontext():
+        ran = home.run("apply", "--plan", file, *(given if told else override))
+    assert ran.code == (3 if told else 0), ran.said
+    said = "The plan was made with --allow archives=2 --reason 'the site'\"'\"'s closed': give them again"
+    assert (said in ran.err) == told
+
+
+def test_a_guard_that_no_override_of_the_plan_lifts_is_not_put_down_to_it(home: Home) -> None:
+    home.apply()
+    home.wish(*({"idempotencyKey": each["idempotencyKey"], "archived": True} for each in POOLS), allowEmpty=True)
+    file = home.directory.parent / "plan.json"
+    home.plan("--out", file, "--allow", "freeze=9", "--reason", "x", code=3)
+    ran = home.run("apply", "--plan", file)
+    assert ran.code == 3
+    assert "give them again" not in ran.said

@@ -75,7 +75,8 @@ def apply(request: Request, how: How) -> Finished:
         digest = _approved(saved, how.expect, made, session)
         document = session.shown(made, does)
         if made.blocked:
-            return Finished(document, EXIT_BLOCKED)
+            lost = approval.not_repeated(saved, made, request.override) if saved else ""
+            return Finished(document, EXIT_BLOCKED, lost)
         if (made.operations or made.findings) and not how.approve(document):
             raise Stop(EXIT_ERROR, "not approved: nothing was written")
         made, stop = replace(made, digest=digest), Event()

@@ -45,4 +45,6 @@ def saved_plan(path: Path) -> SavedPlan:
         prune=plan["prune"],
         only=tuple(plan["selection"]["only"]) if plan["selection"] else (),
         exclude=tuple(plan["selection"]["exclude"]) if plan["selection"] else (),
+        allow=plan["allow"],
+        reason=plan["reason"],
     )
