@@ -14,6 +14,9 @@ from better_compute.domain.problems import INVALID_INPUT, Problem
 from fleetctl.files import Document, FilesError, read_text
 from fleetctl.files.scalars import ScalarError, resolve
 
+KEY = object()
+"""The last step of the way to a key itself: no key is like it."""
+
 
 def documents(text: str | bytes, file: str = "fleet.yaml") -> list[Document]:
     return read_text(text.encode() if isinstance(text, str) else text, file)
@@ -123,7 +126,7 @@ class Other:
             key = self._node(event, (*path, None))
             if not isinstance(key, str) or key in found:
                 raise Differs
-            self.places[-1][(*path, key, "key")] = self.places[-1].pop((*path, None))
+            self.places[-1][(*path, key, KEY)] = self.places[-1].pop((*path, None))
             entry = self._node(next(self._events), (*path, key))
             if key == "<<" and not event.style:
                 merged += entry if isinstance(entry, list) else [entry]

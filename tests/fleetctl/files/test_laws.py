@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 
 from better_compute.domain.problems import Problem
 from fleetctl.files import Document, FilesError, read_text
-from tests.fleetctl.files.reading import Differs, Other, documents, value
+from tests.fleetctl.files.reading import KEY, Differs, Other, documents, value
 from tests.timing import times_as_long
 
 COUNT = 150
@@ -111,7 +111,7 @@ def test_each_part_stands_where_the_other_reader_finds_it(root: dict[str, Any]) 
         (document,) = documents(text)
         (places,) = Other(text, pure=False).places
         for path, at in places.items():
-            key = path[-1:] == ("key",)
+            key = path[-1:] == (KEY,)
             found = document.source(path[:-1] if key else path, key=key)
             assert (found.line, found.column) == at or at_null(document, path), (text, path)
 
