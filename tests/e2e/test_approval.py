@@ -280,7 +280,7 @@ def test_somebody_elses_pools_and_offers_make_no_plan_stale(home: Home) -> None:
 def test_files_that_changed_since_need_a_new_plan(home: Home) -> None:
     file = saved(home)
     home.wish(*POOLS, entry("fra1-c", []))
-    assert "the files are not those that the plan was made from" in refused(home, "--plan", file)
+    assert "files or base are not those that the plan was made from" in refused(home, "--plan", file)
 
 
 def test_a_merge_that_plans_the_same_needs_a_new_plan_too(home: Home) -> None:
@@ -294,7 +294,7 @@ def test_a_merge_that_plans_the_same_needs_a_new_plan_too(home: Home) -> None:
         )
     home.wish(POOLS[0], entry("fra1-b", {"acme": 9, "globex": 8}), entry("fra1-c", []))
     assert home.plan().report["digest"] == json.loads(file.read_text())["digest"]
-    assert "the files are not those" in refused(home, "--plan", file)
+    assert "files or base are not those" in refused(home, "--plan", file)
 
 
 # Replay.

@@ -212,14 +212,14 @@ def test_every_part_of_the_scope_counts(home: Home, name: str) -> None:
 
 def test_files_count_even_where_the_operations_are_the_same(home: Home) -> None:
     [message] = judge(home, replace(saved_plan(file(home)), inputs="0" * 64))
-    assert "the files are not those" in message
+    assert "files or base are not those" in message
 
 
 def test_files_that_changed_are_told_by_commit_and_by_operation(home: Home) -> None:
     saved = replace(saved_plan(file(home)), commit="c1")
     home.wish(entry("a", {"acme": 9}), entry("b", "unmanaged", gpuModel="H200", ownerQuota={"gpu": 64}), entry("c", []))
     message, *details = judge(home, saved, commit="c2")
-    assert "the files are not those" in message
+    assert "files or base are not those" in message
     assert details == [
         "planned from c1, these are c2",
         "planned, and not to be done now: update a",
@@ -257,7 +257,7 @@ def test_how_the_control_plane_that_was_planned_for_is_asked(home: Home, planned
 def test_the_same_commit_may_hold_another_fleet(home: Home) -> None:
     saved = replace(saved_plan(file(home)), commit="c1")
     home.wish(entry("a", {"acme": 9}), entry("b", "unmanaged"), entry("c", []))
-    assert judge(home, saved, commit="c1")[0].startswith("the files are not those that the plan was made from, or ")
+    assert judge(home, saved, commit="c1")[0].startswith("files or base are not those that the plan was made from, or ")
 
 
 def test_whoever_moved_what_an_archive_stands_on_is_told(home: Home) -> None:
