@@ -99,7 +99,7 @@ def compared(
         outside=outside,
         entries=entries,
         offers=offers,
-        problems=(*settled.problems, *found.problems, *bases.findings(desired, base)),
+        problems=(*settled.problems, *hazards.of_others(settled, was), *found.problems, *bases.findings(desired, base)),
         renamed=found.renamed,
     )
 

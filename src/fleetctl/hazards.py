@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem
+from better_compute.domain.problems import BLOCKED, INVALID_INPUT, INVALID_STATE, Problem
 from better_compute.domain.state import PoolState
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.diff import Diff, PoolDiff, Removed
-from fleetctl.identity import is_derived, is_live
+from fleetctl.identity import Settled, is_derived, is_live
 from fleetctl.words import count, listed
 
 
@@ -52,6 +52,45 @@ def find(
     passes = allowed is not None and len(pairs) <= allowed
     problems = [_renamed(new, old, alike, len(pairs), desired, passes=passes) for new, old, alike in pairs]
     return Hazards(problems, frozenset() if passes else frozenset(old.pool.id for _, old, _ in pairs))
+
+
+def of_others(settled: Settled, was: Desired | None) -> list[Problem]:
+    """Live pools that entries mean by an old key outside of the fleet's prefix, rule `fleet.keyPrefix`: such a key is
+    another fleet's, unless the base `was` has the pool. An error where the pool would be archived; to go on with it is
+    a warning, since a prefix may change."""
+    desired, problems = settled.desired, list[Problem]()
+    for pool_id, heir in settled.replaced.items():
+        problems += _foreign_key(heir, "replaces", heir.replaces, pool_id, desired, was)
+    for pool_id, entry in desired.entries.items():
+        old = entry.previously
+        if old is not None and not entry.released and is_derived(desired, old, pool_id):
+            problems += _foreign_key(entry, "previously", old, pool_id, desired, was)
+    return problems
+
+
+def _foreign_key(
+    entry: PoolEntry, field: str, key: str | None, pool_id: str, desired: Desired, was: Desired | None
+) -> Iterator[Problem]:
+    prefix, held = desired.key_prefix or "", was.entries.get(pool_id) if was else None
+    if key is None or key.startswith(prefix) or (held is not None and not held.released):
+        return
+    takes = field == "replaces" or entry.archived
+    message = f"{key} does not begin with this fleet's keyPrefix, {prefix}: it is another fleet's pool"
+    if field == "replaces":
+        hint = f"leave it out, and archive the pool by an entry that adopts it: `- {{id: {pool_id}, archived: true}}`"
+    else:
+        hint = f"adopt it by its id instead, which says outright which pool is meant: `id: {pool_id}`"
+    if was is None:
+        hint += "; or give a base that has it"
+    yield Problem(
+        INVALID_INPUT if takes else INVALID_STATE,
+        "fleet.keyPrefix",
+        message if takes else f"{message}, unless the prefix was another",
+        f"pools[{entry.key or entry.pool_id}].{field}",
+        hint,
+        "error" if takes else "warning",
+        entry.place.source(field),
+    )
 
 
 def _renames(diff: Diff, removed: Sequence[Removed]) -> list[tuple[PoolEntry, Removed, int]]:

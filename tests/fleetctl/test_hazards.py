@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from fleetctl.plan import Plan
 from tests.fleetctl.compared import PREFIX, TOMB, base, findings, planned, told
-from tests.fleetctl.test_identity import offered, plane
+from tests.fleetctl.test_identity import offered, plane, pool_id
 from tests.model import entry
 
 
@@ -75,3 +76,44 @@ def test_a_fleet_of_which_nothing_is_there_beside_pools_like_it_asks_for_the_cal
         planned(plane(offered("z"), into=live), offered("a"), offered("z")),
     ):
         assert settled.findings == ()
+
+
+# Old keys of other fleets.
+
+
+def of_prefix(made: Plan) -> list[tuple[str, str]]:
+    return [(f.severity, f.hint) for f in made.findings if f.rule == "fleet.keyPrefix"]
+
+
+@pytest.mark.parametrize(
+    "taking",
+    [offered("fra1-z", replaces="ams1-a"), {"idempotencyKey": "fra1-z", "previously": "ams1-a", **TOMB}],
+)
+def test_a_pool_is_not_archived_by_a_key_outside_of_the_prefix_unless_the_base_has_it(taking: dict[str, Any]) -> None:
+    live = plane(offered("ams1-a"), offered("fra1-b"))
+    [(severity, hint)] = of_prefix(made := planned(live, taking, offered("fra1-b"), **PREFIX))
+    assert (made.blocked, severity) == (True, "error")
+    assert f"id: {pool_id('ams1-a')}" in hint
+    assert hint.endswith("; or give a base that has it")
+    elsewhere = planned(live, taking, offered("fra1-b"), **PREFIX, base=base(offered("fra1-b"), **PREFIX))
+    assert [found[0] for found in of_prefix(elsewhere)] == ["error"]
+    let_go = base(offered("fra1-b"), {"idempotencyKey": "ams1-a", "released": True})
+    assert planned(live, taking, offered("fra1-b"), **PREFIX, base=let_go).blocked
+    own = planned(live, taking, offered("fra1-b"), **PREFIX, base=base(offered("ams1-a"), offered("fra1-b")))
+    assert (of_prefix(own), own.blocked) == ([], False)
+    assert "archive ams1-a" in told(own)
+
+
+def test_a_pool_that_keeps_its_work_under_a_new_prefix_is_a_warning() -> None:
+    live = plane(offered("ams1-a"))
+    made = planned(live, offered("fra1-a", previously="ams1-a"), **PREFIX)
+    assert ([found[0] for found in of_prefix(made)], made.blocked, made.operations) == (["warning"], False, ())
+    assert of_prefix(planned(live, offered("fra1-a", previously="ams1-a"))) == []
+    assert of_prefix(planned(plane(offered("b")), offered("fra1-a", previously="ams1-a"), **PREFIX)) == []
+    let_go = {"idempotencyKey": "fra1-a", "previously": "ams1-a", "released": True}
+    assert of_prefix(planned(live, let_go, **PREFIX)) == []
+
+
+def test_an_archive_is_called_by_the_pools_own_key() -> None:
+    made = planned(plane(offered("old")), {"idempotencyKey": "new", "previously": "old", **TOMB})
+    assert told(made) == ["archive old"]

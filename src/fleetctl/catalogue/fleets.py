@@ -44,7 +44,7 @@ FLEETS: Final[Entries] = {
     ),
     "fleet.keyPrefix": Entry(
         "A key does not begin with the fleet's `keyPrefix`, or the prefix is too short.",
-        "The prefix says which pools are this fleet's when no entry names them any more.",
+        "The prefix says which pools are this fleet's; an old key outside of it means another fleet's pool.",
         "Rename the new entry; a pool that is there may keep its key when it is adopted by `id`.",
     ),
     "fleet.null": Entry(
