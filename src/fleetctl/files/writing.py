@@ -26,7 +26,7 @@ def _block(value: Any, indent: str, depth: int) -> Iterator[str]:
     """The lines of a map or list that is not empty."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            key = _scalar(name)
+            key = scalar(name)
             if len(key) > _LONGEST_KEY:
                 yield f"{indent}? {key}"
                 key = ""
@@ -35,7 +35,7 @@ def _block(value: Any, indent: str, depth: int) -> Iterator[str]:
     for item in value:
         head = f"{indent}-"
         if _is_leaf(item) or (text := _fitting(item, head, depth)):
-            yield f"{head} {_scalar(item) if _is_leaf(item) else text}"
+            yield f"{head} {scalar(item) if _is_leaf(item) else text}"
             continue
         lines = _block(item, f"{indent}  ", depth + 1)
         yield f"{head} {next(lines)[len(head) + 1 :]}"
@@ -45,7 +45,7 @@ def _block(value: Any, indent: str, depth: int) -> Iterator[str]:
 def _below(head: str, value: Any, indent: str, depth: int) -> Iterator[str]:
     """What stands behind and below a key."""
     if _is_leaf(value):
-        yield f"{head} {_scalar(value)}"
+        yield f"{head} {scalar(value)}"
     elif text := _fitting(value, head, depth):
         yield f"{head} {text}"
     else:
@@ -72,12 +72,12 @@ def _holds_more(item: Any) -> bool:
 def _flow(value: Any, room: int) -> str | None:
     """A value within `room` characters; what has no room is not looked at any further."""
     if _is_leaf(value):
-        leaf = _scalar(value)
+        leaf = scalar(value)
         return leaf if len(leaf) <= room else None
     parts, left = [], room - 2
     pairs = value.items() if isinstance(value, Mapping) else ((None, item) for item in value)
     for name, inner in pairs:
-        key = "" if name is None else f"{_scalar(name)}: "
+        key = "" if name is None else f"{scalar(name)}: "
         text = _flow(inner, left - len(key))
         if text is None:
             return None
@@ -87,7 +87,8 @@ def _flow(value: Any, room: int) -> str | None:
     return f"{{{joined}}}" if isinstance(value, Mapping) else f"[{joined}]"
 
 
-def _scalar(value: Any) -> str:
+def scalar(value: Any) -> str:
+    """A value that holds no others, wherever it may stand. Raises TypeError for one that no YAML spells."""
     match value:
         case str():
             return _text(value)

@@ -6,7 +6,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from better_compute.domain.escape import escape
-from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words
+from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
 from fleetctl.words import count
 
 if TYPE_CHECKING:
@@ -29,10 +29,15 @@ _SERVED: Final = (
 
 def outline(report: InitReport, **_: bool) -> Outline:
     files = tuple(Item(mark="+", tone="good", subject=escape(file)) for file in report["files"])
+    lines = tuple(Item(subject=escape(line)) for line in report["toIgnore"])
     return Outline(
         kind="init",
         fleet=report["fleet"],
-        sections=(Section(title="Written", items=files), Section(title="Next", items=_next(report), in_columns=True)),
+        sections=filled(
+            Section(title="Written", items=files),
+            Section(title="Not ignored by git yet", items=lines),
+            Section(title="Next", items=_next(report), in_columns=True),
+        ),
         closing=(_sum(report),),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from jsonschema import Draft202012Validator
 from fleetctl.cli.group import fleetctl
 from fleetctl.files import read_text
 from tests.fleetctl.cli.runs import Fleet, process
+from tests.repository import Repository
 
 WRITTEN = {
     ".gitignore",
@@ -92,7 +94,7 @@ def test_a_served_control_plane_may_be_named_and_needs_no_world(fleet: Fleet, be
     assert ran.code == 0
     assert "FLEETCTL_TOKEN" in ran.out
     assert files(begun) == WRITTEN - {"world.yaml", "schemas/world.v1.json"}
-    assert f"\nserver: {URL}\n" in (begun / "fleet.yaml").read_text()
+    assert f'\nserver: "{URL}"\n' in (begun / "fleet.yaml").read_text()
     assert (fleet("validate").code, fleet("fmt", "--check").code) == (0, 0)
 
 
@@ -103,7 +105,7 @@ def test_what_the_environment_pins_is_what_it_begins_with(begun: Path) -> None:
     assert "tenantId: platform" in (begun / "fleet.yaml").read_text()
 
 
-@pytest.mark.parametrize("there", sorted(WRITTEN))
+@pytest.mark.parametrize("there", sorted(WRITTEN - {".gitignore"}))
 def test_where_a_file_is_there_none_is_written(fleet: Fleet, begun: Path, there: str) -> None:
     path = begun / there
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -112,19 +114,53 @@ def test_where_a_file_is_there_none_is_written(fleet: Fleet, begun: Path, there:
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith("STOPPED: there are files already, and none is overwritten\n")
     assert f"\n  {there}\n" in ran.err
-    assert "Hint: begin in an empty directory" in ran.err
+    assert "--no-ci" in ran.err
+    assert ("in an empty directory" in ran.err) is not there.startswith(".github")
     assert files(begun) == {there}
     assert path.read_text() == "mine"
 
 
-def test_where_one_cannot_be_written_none_is_and_it_can_begin_again(fleet: Fleet, begun: Path) -> None:
-    (begun / "pools").write_text("no folder")
+def test_a_file_in_the_place_of_a_folder_is_there_too_and_it_can_begin_again(fleet: Fleet, begun: Path) -> None:
+    (begun / "f").mkdir()
+    (begun / "f" / "pools").write_text("no folder")
+    ran = fleet("init", "f")
+    assert (ran.code, ran.out) == (1, "")
+    assert "\n  f/pools/first-site.yaml: pools is no directory\n" in ran.err
+    assert files(begun) == {"f/pools"}
+    (begun / "f" / "pools").unlink()
+    assert fleet("init", "f").code == 0
+
+
+def test_where_one_cannot_be_written_none_is(fleet: Fleet, begun: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        ran = fleet("init", "deep/fleet")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (ran.code, ran.out) == (1, "")
+    assert "fleet.yaml cannot be written: File too large; nothing is left of the starter" in ran.err
+    assert [*begun.iterdir()] == []
+
+
+@pytest.mark.parametrize("folder", ["pools", "schemas", ".github", ".github/workflows"])
+def test_nothing_is_written_through_a_link(fleet: Fleet, begun: Path, folder: str) -> None:
+    outside = fleet.directory / "outside"
+    outside.mkdir()
+    (begun / folder).parent.mkdir(exist_ok=True)
+    (begun / folder).symlink_to(outside)
     ran = fleet("init")
     assert (ran.code, ran.out) == (1, "")
-    assert "pools/first-site.yaml cannot be written: Not a directory; nothing is left of the starter" in ran.err
-    assert files(begun) == {"pools"}
-    (begun / "pools").unlink()
-    assert fleet("init").code == 0
+    assert f": {folder} is a link\n" in ran.err
+    assert [*outside.iterdir()] == []
+
+
+def test_a_directory_that_a_link_leads_to_may_be_named(fleet: Fleet, begun: Path) -> None:
+    (fleet.directory / "real").mkdir()
+    (begun / "link").symlink_to(fleet.directory / "real")
+    ran = fleet("init", "link", "--no-ci")
+    assert (ran.code, "  link/fleet.yaml\n" in ran.out) == (0, True)
+    assert (fleet.directory / "real" / "pools" / "first-site.yaml").is_file()
 
 
 def test_a_link_that_leads_nowhere_is_there_too(fleet: Fleet, begun: Path) -> None:
@@ -138,13 +174,79 @@ def test_what_github_reads_stands_at_the_top_of_the_repository(fleet: Fleet, beg
     (begun / ".git").mkdir()
     ran = fleet("init", "fleets/fra1")
     assert ran.code == 0
-    assert "../../.github/CODEOWNERS" in ran.out
+    assert "  .github/CODEOWNERS\n  .github/workflows/fleet.yml\n  .gitignore\n" in ran.out
+    assert "  fleets/fra1/fleet.yaml\n" in ran.out
     assert "fleetctl plan fleets/fra1" in ran.out
-    assert files(begun) == {name if name.startswith(".github") else f"fleets/fra1/{name}" for name in WRITTEN}
-    owners = (begun / ".github" / "CODEOWNERS").read_text()
-    assert re.search(r"^/fleets/fra1/fleet\.yaml @\S+/platform$", owners, re.MULTILINE)
-    assert re.search(r"^/fleets/fra1/pools/ @\S+/capacity$", owners, re.MULTILINE)
+    assert files(begun) == {name if name.startswith(".git") else f"fleets/fra1/{name}" for name in WRITTEN}
+    assert owners(begun) == [
+        ["/fleets/fra1/", "@your-org/platform"],
+        ["/fleets/fra1/pools/", "@your-org/capacity"],
+        ["/.github/", "@your-org/platform"],
+    ]
     assert workflow(begun)["env"]["FLEET"] == "fleets/fra1"
+
+
+def test_files_are_named_from_where_people_are(fleet: Fleet, begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (begun / ".git").mkdir()
+    (begun / "here").mkdir()
+    monkeypatch.chdir(begun / "here")
+    ran = fleet("init", "../sub/fleet")
+    assert ran.code == 0
+    for line in ("  ../sub/fleet/fleet.yaml\n", "  ../.github/CODEOWNERS\n", "  fleetctl validate ../sub/fleet "):
+        assert line in ran.out
+    document = json.loads(fleet("init", str(begun / "other"), "--no-ci", "--format", "json").out)
+    assert f"{begun}/other/pools/first-site.yaml" in document["files"]
+
+
+def test_a_second_fleet_of_a_repository_is_refused_whole_and_has_a_way(fleet: Fleet, begun: Path) -> None:
+    (begun / ".git").mkdir()
+    assert fleet("init", "fleet").code == 0
+    before = files(begun)
+    ran = fleet("init", "sub/fleet2")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        "STOPPED: there are files already, and none is overwritten\n"
+        "  .github/CODEOWNERS\n  .github/workflows/fleet.yml\n"
+        "Hint: --no-ci begins a fleet without them: add it to the jobs that are there\n"
+    )
+    assert files(begun) == before
+    assert not (begun / "sub").exists()
+    ran = fleet("init", "sub/fleet2", "--no-ci")
+    assert ran.code == 0
+    assert ".gitignore" not in ran.out
+    assert fleet("validate", "sub/fleet2").code == 0
+
+
+@pytest.mark.parametrize("directory", [".", "fleet"])
+def test_a_gitignore_that_is_there_stays_and_what_it_lacks_is_told(fleet: Fleet, begun: Path, directory: str) -> None:
+    (begun / ".git").mkdir()
+    (begun / ".gitignore").write_text("node_modules/\nplan.json\n.fleet/\n")
+    document = json.loads(fleet("init", directory, "--format", "json").out)
+    assert ".gitignore" not in document["files"]
+    assert document["toIgnore"] == ["compute.db*", "*.token", "comment.md", "report.json", "journal.jsonl"]
+    assert (begun / ".gitignore").read_text() == "node_modules/\nplan.json\n.fleet/\n"
+
+
+def test_what_it_lacks_is_shown(fleet: Fleet, begun: Path) -> None:
+    (begun / ".gitignore").write_text("node_modules/\n")
+    assert "\nNot ignored by git yet\n  .fleet/\n  compute.db*\n  *.token\n" in fleet("init").out
+
+
+def test_git_takes_up_no_token_and_nothing_that_the_jobs_write(fleet: Fleet, tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "repository")
+    assert fleet("init", str(repository.path / "fleet")).code == 0
+    kept = files(repository.path)
+    assert {name for name in kept if not name.startswith(".git/")} - {"fleet/.fleet/control-plane.db"} > {".gitignore"}
+    written = ("plan.json", "comment.md", "report.json", "journal.jsonl", "root.token", "compute.db", "compute.db-wal")
+    for name in (*written, ".fleet/control-plane.db"):
+        for folder in (repository.path, repository.path / "fleet"):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text("x")
+    repository.git("add", "-A")
+    staged = repository.git("diff", "--cached", "--name-only").split()
+    assert {name for name in staged if "/schemas/" not in name} == {
+        name if name.startswith(".git") else f"fleet/{name}" for name in WRITTEN if not name.startswith("schemas/")
+    }
 
 
 def test_without_ci_nothing_is_for_github(fleet: Fleet, begun: Path) -> None:
@@ -180,6 +282,7 @@ def test_the_report_says_what_was_written(fleet: Fleet, begun: Path) -> None:
         "tenantId": "root",
         "caller": "sa_fleet",
         "server": None,
+        "toIgnore": [],
     }
 
 
@@ -191,6 +294,51 @@ def test_each_yaml_file_leads_to_its_schema_and_keeps_to_it(fleet: Fleet, begun:
         validator = Draft202012Validator(json.loads(schema.read_text()))
         for document in read_text(path.read_bytes(), path.name):
             assert [error.message for error in validator.iter_errors(document.root)] == []
+
+
+def owners(directory: Path) -> list[list[str]]:
+    """The lines of CODEOWNERS: a pattern, in which a blank is escaped, and owners."""
+    lines = (directory / ".github" / "CODEOWNERS").read_text().splitlines()
+    said = (line for line in lines if line and not line.startswith("#"))
+    return [re.split(r"(?<!\\) +", line) for line in said]
+
+
+ODD = ["a b", "-x", "a'b", "null", "123", "1e3", "~", "ä", "a: b", "@x", "%a", "a,b", "{a}", "on", "a&b", ".hidden"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_whatever_its_directory_is_called_all_that_is_written_is_read(fleet: Fleet, begun: Path, name: str) -> None:
+    (begun / ".git").mkdir()
+    assert fleet("init", "--", name).code == 0
+    assert Path(workflow(begun)["env"]["FLEET"]) == Path(name)
+    assert not workflow(begun)["env"]["FLEET"].startswith("-")
+    pattern = "/" + name.replace(" ", "\\ ")
+    assert [line[0] for line in owners(begun)] == [f"{pattern}/", f"{pattern}/pools/", "/.github/"]
+    assert {len(line) for line in owners(begun)} == {2}
+    assert fleet("validate", "--", name).code == 0
+
+
+@pytest.mark.parametrize("name", ["#a", "a*", "a?", "[x]", "!a", "a\\b", 'a"b', "${{ x }}", "a\nb", "a\u202eb"])
+def test_a_directory_that_codeowners_cannot_name_is_refused(fleet: Fleet, begun: Path, name: str) -> None:
+    (begun / ".git").mkdir()
+    ran = fleet("init", name)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.count("\n") == 2
+    assert "--no-ci leaves out .github" in ran.err
+    assert [path.name for path in begun.iterdir()] == [".git"]
+    assert fleet("init", name, "--no-ci").code == 0
+
+
+@pytest.mark.parametrize("value", ["123", "null", "no", "1e3", "0010", "true", "1_0", "y"])
+def test_values_are_written_as_the_texts_that_they_are(fleet: Fleet, begun: Path, value: str) -> None:
+    assert fleet("init", "--fleet", value, "--caller", value, "--tenant", value).code == 0
+    for name in (name for name in WRITTEN if name.endswith((".yaml", ".yml"))):
+        yaml.safe_load((begun / name).read_text())
+    root = yaml.safe_load((begun / "fleet.yaml").read_text())
+    assert [root[name] for name in ("fleet", "tenantId", "caller")] == [value] * 3
+    for command in ("validate", "test", "fmt --check", "plan"):
+        ran = fleet(*command.split())
+        assert ran.code == 0, ran
 
 
 def workflow(directory: Path) -> Any:

@@ -74,7 +74,7 @@ REPORTS: dict[str, Callable[[], Any]] = {
     "diff.v1": a_fleet_diff,
     "format.v1": lambda: of_format([FormattedFile("a.yaml", "left", "why")], check=True),
     "init.v1": lambda: of_init(
-        Started("fleet", ("fleet.yaml",), Choices(fleet="f", tenant="root", caller="c", server=None, ci=True))
+        Started("fleet", ("fleet/a.yaml",), Choices(fleet="f", tenant="r", caller="c", server=None, ci=True), ("a",))
     ),
     "id.v1": lambda: of_id("pool_1", "fra1-a", "root", "sa_fleet"),
 }

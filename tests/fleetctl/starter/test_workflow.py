@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,8 @@ EVENT = {
     "vars.FLEETCTL_PACKAGE": "fleetctl",
     "secrets.FLEETCTL_READ_TOKEN": "",
     "secrets.FLEETCTL_TOKEN": "",
+    "inputs.allow": "",
+    "inputs.reason": "",
 }
 
 
@@ -52,6 +54,7 @@ class GitHub:
     repository: Repository
     home: Path
     said: str = ""
+    inputs: dict[str, str] = field(default_factory=dict)
 
     @property
     def asked(self) -> list[str]:
@@ -64,15 +67,19 @@ class GitHub:
             path.write_text(path.read_text().replace(before, after))
         self.repository.commit()
 
-    def run(self, job: str, comment: str = "", head: str = "f00d") -> int:
-        """The exit code of the job, of the first step that fails."""
+    def run(self, job: str, comment: str = "", head: str = "f00d", **inputs: str) -> int:
+        """The exit code of the job, of the first step that fails; `inputs` are those of a run by hand."""
         workflow = yaml.safe_load((self.repository.path / ".github" / "workflows" / "fleet.yml").read_text())
         self.said = ""
         environ = {"GITHUB_BASE_REF": "main", "GITHUB_REPOSITORY": "o/r", "GITHUB_OUTPUT": str(self.home / "output")}
         environ |= {"GITHUB_SHA": "5ha", "GH_LOG": str(self.home / "log"), "GH_KEPT": str(self.home / "kept")}
         environ |= {"GH_COMMENT": comment, "GH_HEAD": head, "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}"}
+        self.inputs = {f"inputs.{name}": text for name, text in inputs.items()}
+        event = "workflow_dispatch" if inputs else "push" if job == "apply" else "pull_request"
         environ |= workflow["env"] | workflow["jobs"][job].get("env", {})
         for step in workflow["jobs"][job]["steps"]:
+            if step.get("if", "").startswith("github.event_name ==") and f"'{event}'" not in step["if"]:
+                continue
             if step.get("uses", "").startswith("actions/upload-artifact") and step["with"]["name"] == "fleet-plan":
                 shutil.move(self.repository.path / step["with"]["path"], self.home / "kept" / "plan.json")
             elif "run" in step and not step["run"].startswith("pip ") and (code := self._step(step, environ)):
@@ -96,7 +103,7 @@ class GitHub:
     def _value(self, found: re.Match[str]) -> str:
         if found[1] == "steps.plan.outputs.code":
             return (self.home / "output").read_text().rpartition("code=")[2].strip()
-        return EVENT[found[1]]
+        return (EVENT | self.inputs)[found[1]]
 
 
 @pytest.fixture
@@ -174,4 +181,21 @@ def test_what_no_pull_request_planned_is_not_applied(github: GitHub) -> None:
     github.repository.git("checkout", "-q", "main")
     assert github.run("apply", head="") == 1
     assert "::error title=No plan::" in github.said
+    assert "run this workflow with allow and reason" in github.said
+    assert not any(asked.startswith("run ") for asked in github.asked)
+
+
+def test_what_a_guard_blocked_is_applied_by_hand_with_what_may_pass_and_why(github: GitHub) -> None:
+    github.edit("quota: {gpu: 16,", "quota: {gpu: 8,")
+    assert pull_request(github) == 3, github.said
+    git = github.repository.git
+    git("checkout", "-q", "main")
+    git("merge", "-q", "--squash", "change")
+    github.repository.commit()
+    assert github.run("apply", allow="archives=1", reason="x") == 3
+    assert github.run("apply", allow="archives=1 gpusWithdrawn=8", reason='acme\'s "half" $HOME closes') == 0, (
+        github.said
+    )
+    assert "Applied: 1 operation done." in github.said
+    assert 'acme\'s "half" $HOME closes' in github.said
     assert not any(asked.startswith("run ") for asked in github.asked)

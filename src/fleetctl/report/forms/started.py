@@ -8,13 +8,14 @@ from fleetctl.report.forms.shared import FormatVersion
 
 
 class InitReport(TypedDict):
-    """A fleet that was begun: the files that were written, relative to `directory`, and what they pin. `server` of
-    null: an embedded control plane."""
+    """A fleet that was begun: the files that were written, named from where `directory` is, and what they pin.
+    `toIgnore`: lines that the `.gitignore` which was there lacks. `server` of null: an embedded control plane."""
 
     formatVersion: FormatVersion
     kind: Literal["init"]
     directory: str
     files: list[str]
+    toIgnore: list[str]
     fleet: str
     tenantId: str
     caller: str
