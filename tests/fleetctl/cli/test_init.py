@@ -62,6 +62,17 @@ def test_what_it_begins_works_at_once(fleet: Fleet, begun: Path, flags: tuple[st
     assert planned["findings"] == []
 
 
+def test_its_check_finds_the_pool_that_has_no_policy(fleet: Fleet, begun: Path) -> None:
+    assert fleet("init").code == 0
+    pool = "pools: [{idempotencyKey: gpu-new, siteId: site_first, gpuModel: H100, offers: []}]\n"
+    (begun / "pools" / "new.yaml").write_text(pool)
+    ran = fleet("plan")
+    assert ran.code == 3
+    assert "an H100 pool runs diag.nvml at acceptance" in ran.out
+    assert "cannot be judged" not in ran.out
+    assert "gpu-new" in ran.out.partition("Findings")[2]
+
+
 def test_its_plan_shows_a_few_creations(fleet: Fleet, begun: Path) -> None:
     assert fleet("init").code == 0
     assert begun.is_dir()
