@@ -15,7 +15,7 @@ from fleetctl.diff import Diff, Removed, compare
 from fleetctl.errors import EXIT_USAGE, Stop
 from fleetctl.identity import Note, Settled
 from fleetctl.live import Live
-from fleetctl.selection import EVERYTHING, Selection
+from fleetctl.selection import EVERYTHING, Selection, Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,27 +79,28 @@ def compared(
     whole = compare(settled, live.pools, was=was, prune=prune)
     if prune and base is None:
         raise _no_base(whole.removed, settled.desired)
-    labelled = causes.labelled(whole, was)
-    inside, outside = labelled, Diff(pools=())
-    entries = len(settled.desired.entries)
-    offers = sum(len(entry.offers) for entry in settled.desired.entries.values())
-    if selected:
-        selection.check(selected, settled.desired, live.pools, labelled)
-        parts = selection.split(labelled, selected)
-        inside, outside = parts.inside, parts.outside
-        entries, offers = selection.counts(selected, settled.desired, live.pools)
-    found = hazards.find(inside, whole.removed, settled.desired, live.pools, renames)
+    part, entries, offers = _selected(causes.labelled(whole, was), selected, settled.desired, live)
+    found = hazards.find(part.inside, whole.removed, settled.desired, live.pools, renames)
+    alike = hazards.alike(whole.foreign, settled.desired)
+    if any(problem.rule == "fleet.caller" for problem in found.problems):
+        alike = []  # that is why
     return Comparison(
         settled=settled,
         base=base,
         was=was,
         prune=prune,
         selection=selected,
-        diff=inside,
-        outside=outside,
+        diff=part.inside,
+        outside=part.outside,
         entries=entries,
         offers=offers,
-        problems=(*settled.problems, *hazards.of_others(settled, was), *found.problems, *bases.findings(desired, base)),
+        problems=(
+            *settled.problems,
+            *hazards.of_others(settled, was),
+            *found.problems,
+            *alike,
+            *bases.findings(desired, base),
+        ),
         renamed=found.renamed,
     )
 
@@ -116,6 +117,15 @@ def tombstone(pool: Pool, desired: Desired) -> str:
     ):
         return f"- {{idempotencyKey: {key}, archived: true}}"
     return f"- {{id: {pool.id}, archived: true}}"
+
+
+def _selected(diff: Diff, selected: Selection, desired: Desired, live: Live) -> tuple[Split, int, int]:
+    """The diff in two, and how many entries and offers are selected. Raises ComputeError."""
+    if not selected:
+        offers = sum(len(entry.offers) for entry in desired.entries.values())
+        return Split(diff, Diff(pools=())), len(desired.entries), offers
+    selection.check(selected, desired, live.pools, diff)
+    return selection.split(diff, selected), *selection.counts(selected, desired, live.pools)
 
 
 def _was(base: Base | None, live: Live) -> Desired | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -95,8 +95,16 @@ def find(comparison: Comparison, read_history: Reader, now: int) -> Drift:
         comparison=comparison,
         found=tuple(_attributed(one, last, desired) for one in found),
         outside=len(rest),
-        remarks=tuple(expected.expired(desired.expected, now, names)),
+        remarks=(*_remarks(comparison), *expected.expired(desired.expected, now, names)),
     )
+
+
+def _remarks(comparison: Comparison) -> Iterator[str]:
+    """What a plan warns of: it is no drift, and may be why there is none."""
+    for problem in comparison.problems:
+        if problem.severity == "warning":
+            place = f"{problem.source}: " if problem.source else ""
+            yield f"{place}{problem.message}; {problem.hint}" if problem.hint else f"{place}{problem.message}"
 
 
 def _all(diff: Diff, desired: Desired) -> list[Drifted]:

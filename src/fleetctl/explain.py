@@ -49,6 +49,8 @@ def of_files(desired: Desired, what: str) -> Explained:
 def with_live(found: Explained, desired: Desired, what: str, client: Client, server: str) -> Explained:
     """With the live pool that is meant, whichever key or caller made it, and its last events. Raises ComputeError."""
     live = {state.pool.id: state for state in _read(client, _ids(desired, what, found.entry)) if state.pool}
+    if found.entry is None and not live:
+        live = _by_key(client, what)
     meant = identity.settle(desired, live).desired if desired.caller else desired
     entry = find_entry(meant, found.entry.key or found.entry.pool_id) if found.entry else None
     pool_id = entry.pool_id if entry else _first(live, found.pool_id)
@@ -63,6 +65,12 @@ def with_live(found: Explained, desired: Desired, what: str, client: Client, ser
 
 def _read(client: Client, ids: Sequence[str]) -> Sequence[PoolState]:
     return client.pools.list(ids=ids, limit=len(ids)).items
+
+
+def _by_key(client: Client, key: str) -> dict[str, PoolState]:
+    """Pools with a key that others made: their ids derive from callers that nobody here names."""
+    pools, _ = client.pools.all(owned=True)
+    return {state.pool.id: state for state in pools if state.pool and state.pool.idempotency_key == key}
 
 
 def _ids(desired: Desired, what: str, entry: PoolEntry | None) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from better_compute.domain.problems import BLOCKED, INVALID_INPUT, INVALID_STATE, Problem
-from better_compute.domain.state import PoolState
+from better_compute.domain.state import Pool, PoolState
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.diff import Diff, PoolDiff, Removed
 from fleetctl.identity import Settled, is_derived, is_live
@@ -66,6 +66,25 @@ def of_others(settled: Settled, was: Desired | None) -> list[Problem]:
         if old is not None and not entry.released and is_derived(desired, old, pool_id):
             problems += _foreign_key(entry, "previously", old, pool_id, desired, was)
     return problems
+
+
+def alike(foreign: Sequence[Pool], desired: Desired) -> list[Problem]:
+    """Foreign pools whose keys begin with the fleet's prefix, rule `fleet.foreign`: whoever made them took them for
+    this fleet's, or does not know that the prefix is taken."""
+    prefix = desired.key_prefix
+    found = [pool for pool in foreign if prefix and (pool.idempotency_key or "").startswith(prefix)]
+    if not found:
+        return []
+    told = listed([f"{pool.idempotency_key} by {pool.created_by or 'somebody'}" for pool in found], "pool")
+    begins = "begins" if len(found) == 1 else "begin"
+    message = f"{told} {begins} with this fleet's keyPrefix, {prefix}, and this fleet did not make {_it(found)}"
+    hint = f"adopt what is this fleet's by its id, such as `id: {found[0].id}`, and tell the others whose the prefix is"
+    source = desired.places["keyPrefix"].source() if "keyPrefix" in desired.places else None
+    return [Problem(INVALID_STATE, "fleet.foreign", message, "keyPrefix", hint, "warning", source)]
+
+
+def _it(found: Sequence[Pool]) -> str:
+    return "it" if len(found) == 1 else "them"
 
 
 def _foreign_key(

@@ -28,14 +28,14 @@ def test_a_pool_of_this_fleet_is_known_by_caller_and_prefix_or_by_the_base() -> 
     assert removed(against(live, left, **PREFIX, previousCallers=["sa_old"])) == {"fra1-b": False, "fra1-d": False}
     was = base(left, offered("fra1-b"), offered("ams1-c"))
     found = against(live, left, of=was)
-    assert (removed(found), found.diff.foreign) == ({"fra1-b": True, "ams1-c": True}, 1)
+    assert (removed(found), len(found.diff.foreign)) == ({"fra1-b": True, "ams1-c": True}, 1)
 
 
 def test_what_the_base_let_go_is_not_removed() -> None:
     live = plane(offered("a"), offered("b"))
     was = base(offered("a"), {"idempotencyKey": "b", "released": True})
     found = against(live, offered("a"), of=was)
-    assert (found.diff.removed, found.diff.foreign) == ((), 1)
+    assert (found.diff.removed, len(found.diff.foreign)) == ((), 1)
 
 
 def test_an_archived_pool_is_not_removed_whatever_named_it() -> None:

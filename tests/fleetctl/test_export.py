@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +18,7 @@ from better_compute.domain.atoms import ATOMS, UNLIMITED
 from better_compute.domain.ids import derive
 from better_compute.domain.state import Offer, PoolState, QuotaRow, Rollup
 from fleetctl import export
+from fleetctl.cli import schemas
 from fleetctl.desired import Desired, Embedded
 from fleetctl.desired.load import assemble, load
 from fleetctl.errors import Stop
@@ -96,7 +98,7 @@ def check_empty(read_back: Desired, live: Live, wished: Desired) -> None:
     assert plan.operations == ()
     assert [p for p in plan.findings if p.severity != "warning"] == []
     assert plan.comparison.diff.removed == ()
-    assert plan.comparison.diff.foreign == 0
+    assert plan.comparison.diff.foreign == ()
     assert (read_back.fleet, read_back.caller, read_back.key_prefix) == (wished.fleet, "sa_fleet", wished.key_prefix)
 
 
@@ -286,8 +288,13 @@ class TestCommand:
         assert (ran.code, ran.out) == (0, ""), ran.said
         assert "secrets in clear" in ran.err
         assert sorted(path.name for path in out.iterdir()) == [
-            "fleet.yaml", "site_ams1.yaml", "site_fra1.yaml", "site_waw1.yaml",
+            "fleet.yaml", "schemas", "site_ams1.yaml", "site_fra1.yaml", "site_waw1.yaml",
         ]  # fmt: skip
+        assert "8 pools in 4 files" in ran.err
+        assert "beside their schema" in ran.err
+        for path in out.glob("*.yaml"):
+            schema = out / path.read_text().partition("\n")[0].removeprefix("# yaml-language-server: $schema=")
+            assert schema.read_text() == schemas.text("fleet.v1")
         assert self.planned(home, out)["fleet"] == "platform"
         for command in (("validate",), ("fmt", "--check")):
             ran = home.run(*command)
@@ -300,6 +307,19 @@ class TestCommand:
         (tmp_path / "new").mkdir()
         (tmp_path / "new" / "fleet.yaml").write_text(ran.out)
         self.planned(home, tmp_path / "new")
+
+    def test_one_text_leads_to_no_schema_that_is_not_there(self, home: Home) -> None:
+        assert "$schema" not in home.run("export").out
+
+    def test_where_a_file_cannot_be_written_no_directory_is_left(self, tmp_path: Path) -> None:
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))
+        try:
+            with pytest.raises(Stop, match="nothing is left of the export"):
+                export.save(tmp_path / "deep" / "new", {"a.yaml": "a", export.SCHEMA: "b" * 1000})
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert not (tmp_path / "deep").exists()
 
     def test_over_a_network_where_there_is_no_fleet_yet(self, home: Home, tmp_path: Path) -> None:
         empty, out = tmp_path / "empty", tmp_path / "exported"

@@ -96,7 +96,7 @@ def test_where_both_pools_are_live_the_old_one_is_meant_and_the_other_is_left_al
     found = against(live, offered("fra1-new", previously="fra1-old"), keyPrefix="fra1-")
     assert ids(found.settled) == {"fra1-new": pool_id("fra1-old")}
     assert [(p.rule, p.severity) for p in found.problems] == [("fleet.previously", "warning")]
-    assert (found.diff.pools, found.diff.foreign) == ((), 0)
+    assert (found.diff.pools, found.diff.foreign) == ((), ())
     assert [one.pool.id for one in found.diff.removed] == [pool_id("fra1-new")]  # nobody names it
 
 
@@ -183,7 +183,7 @@ def test_a_released_pool_is_neither_changed_nor_removed_nor_foreign(extra: dict[
     live = plane(offered("fra1-old" if extra else "fra1-a"), offered("fra1-b"))
     gone = {"idempotencyKey": "fra1-a", "released": True, **extra}
     found = against(live, gone, offered("fra1-b"), keyPrefix="fra1-")
-    assert (found.diff.pools, found.diff.removed, found.diff.foreign) == ((), (), 0)
+    assert (found.diff.pools, found.diff.removed, found.diff.foreign) == ((), (), ())
     assert against(live, offered("fra1-b"), keyPrefix="fra1-").diff.removed != ()
 
 
@@ -230,7 +230,7 @@ def test_a_replaced_pool_is_kept_while_anything_runs_in_it_or_waits_for_it(work:
     [(what, number)] = work.items()
     assert (finding.rule, finding.severity) == ("fleet.replaces", "warning")
     assert f"{number} {what} reservation" in finding.message
-    assert (made.comparison.diff.removed, made.comparison.diff.foreign) == ((), 0)
+    assert (made.comparison.diff.removed, made.comparison.diff.foreign) == ((), ())
     live.run(made)
     busy(live)
     assert told(plan(live, replacing())) == ["archive old"]

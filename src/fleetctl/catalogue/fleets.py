@@ -42,6 +42,11 @@ FLEETS: Final[Entries] = {
         "A template stands for entries that a reader can count.",
         "Give each of its names a list of one value or more.",
     ),
+    "fleet.foreign": Entry(
+        "Live pools that this fleet did not make have keys that begin with its `keyPrefix`.",
+        "They are left alone, and neither plan nor drift tells when they change; they look as if this fleet kept them.",
+        "Adopt those that are this fleet's by their ids; others should have keys of their own.",
+    ),
     "fleet.keyPrefix": Entry(
         "A key does not begin with the fleet's `keyPrefix`, or the prefix is too short.",
         "The prefix says which pools are this fleet's; an old key outside of it means another fleet's pool.",

@@ -87,11 +87,11 @@ class Waiting:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diff:
     """Everything that differs, in order of pool ids. `removed` pools are this fleet's and stand in no entry; `foreign`
-    counts live pools that are nobody's business here; `gone` are tombstones of pools that never were; `waiting` are
+    ones are nobody's business here; `gone` are tombstones of pools that never were; `waiting` are
     pools that were replaced and are still in use."""
 
     pools: tuple[PoolDiff, ...]
     removed: tuple[Removed, ...] = ()
-    foreign: int = 0
+    foreign: tuple[Pool, ...] = ()
     gone: tuple[PoolEntry, ...] = ()
     waiting: tuple[Waiting, ...] = ()

@@ -38,15 +38,15 @@ def compare(
     return Diff(
         pools=tuple(sorted(pools, key=lambda pool: pool.entry.pool_id)),
         removed=tuple(removed),
-        foreign=foreign,
+        foreign=tuple(foreign),
         gone=tuple(gone),
         waiting=tuple(Waiting(state, heir) for state, heir in replaced if _is_busy(state)),
     )
 
 
-def _unnamed(settled: Settled, live: Mapping[str, PoolState], was: Desired | None) -> tuple[list[Removed], int]:
-    """Live pools that no entry names: those of this fleet, and how many there are of others."""
-    removed, foreign = [], 0
+def _unnamed(settled: Settled, live: Mapping[str, PoolState], was: Desired | None) -> tuple[list[Removed], list[Pool]]:
+    """Live pools that no entry names: those of this fleet, and those of others."""
+    removed, foreign = list[Removed](), list[Pool]()
     held = {} if was is None else was.entries
     for pool_id, state in live.items():
         if pool_id in settled.named or state.pool is None or not is_live(state):
@@ -57,7 +57,7 @@ def _unnamed(settled: Settled, live: Mapping[str, PoolState], was: Desired | Non
         if entry is not None or _is_ours(state.pool, settled.desired):
             removed.append(Removed(state.pool, entry))
         else:
-            foreign += 1
+            foreign.append(state.pool)
     return removed, foreign
 
 

@@ -45,6 +45,7 @@ def outline(report: PlanReport, *, verbose: bool) -> Outline:
             Section(title="Notes", items=tuple(_notes(report["notes"], verbose))),
             capacity.shares(report["capacity"]["shares"], verbose=verbose),
             capacity.stock(report["capacity"]["stock"], verbose=verbose),
+            _foreign(report) if verbose else None,
         ),
         closing=tuple(_closing(report)),
     )
@@ -99,6 +100,21 @@ def _notes(notes: Sequence[Note], verbose: bool) -> Iterator[Item]:
             yield Item(subject=f"{len(alike):,} {said} (--verbose)")
         else:
             yield from (Item(subject=escape(note["sentence"]), where=place(note["source"])) for note in alike)
+
+
+def _foreign(report: PlanReport) -> Section:
+    """Nobody's business here, and what one looks for who misses a pool."""
+    items = (
+        Item(
+            subject=escape(pool["key"] or pool["poolId"]),
+            details=(f"{escape(pool['gpuModel'])} at {escape(pool['siteId'])}",),
+            where=f"made by {escape(pool['createdBy'])}" if pool["createdBy"] else "",
+        )
+        for pool in report["foreign"]
+    )
+    left = report["summary"]["foreign"] - len(report["foreign"])
+    more = (Words(f"and {left:,} more", "quiet"),) if left else ()
+    return Section(title="Foreign pools", items=tuple(items), more=more, in_columns=True)
 
 
 def _closing(report: PlanReport) -> Iterator[Sentence]:

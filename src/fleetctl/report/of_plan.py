@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from better_compute.domain.policy.secrets import mask, mask_text
+from better_compute.domain.state import Pool
 from fleetctl.consequences import Consequences
 from fleetctl.drift import Moved, Undone
 from fleetctl.plan import Inverse, Operation, Plan
@@ -16,6 +17,8 @@ from fleetctl.report import forms, parts, problems, tenants
 from fleetctl.report.parts import Header
 from fleetctl.spelling import checksum
 
+_MOST_FOREIGN = 100
+"""Of what is nobody's business here no more are named."""
 _NOT_KEPT = "its old value is sensitive and is not kept"
 
 
@@ -39,6 +42,7 @@ def of_plan(plan: Plan, header: Header, does: Consequences, undone: Sequence[Und
         "findings": problems.worst_first(plan.findings),
         "notes": [parts.note(note) for note in plan.comparison.notes],
         "drift": None if plan.comparison.base is None else [_undone(one) for one in undone],
+        "foreign": [_foreign(pool) for pool in plan.comparison.diff.foreign[:_MOST_FOREIGN]],
         "snapshot": header.snapshot,
         "losses": tenants.losses(does),
         "capacity": tenants.capacity(does.ledger),
@@ -86,6 +90,16 @@ def _undone(one: Undone) -> forms.UndoneOperation:
     }
 
 
+def _foreign(pool: Pool) -> forms.ForeignPool:
+    return {
+        "poolId": pool.id,
+        "key": pool.idempotency_key,
+        "createdBy": pool.created_by,
+        "siteId": pool.site_id,
+        "gpuModel": pool.gpu_model,
+    }
+
+
 def _inverse(inverse: Inverse) -> forms.Inverse:
     """An old value that may not be kept cannot be brought back."""
     after = mask(inverse.after)
@@ -105,7 +119,7 @@ def _summary(plan: Plan, undone: Sequence[Undone]) -> forms.PlanSummary:
         "offers": plan.comparison.offers,
         "changedPools": len({operation.pool_id for operation in plan.operations}),
         "unchanged": plan.unchanged,
-        "foreign": diff.foreign,
+        "foreign": len(diff.foreign),
         "drift": None if plan.comparison.base is None else {kind: kinds[kind] for kind in get_args(Moved)},
         "removed": [one.pool.idempotency_key or one.pool.id for one in plan.comparison.left],
         "errors": found["error"],

@@ -166,6 +166,11 @@ UNDONE = [
     {"n": 6, "kind": "pending", "since": NOW, "actorId": "sa_ci", "eventType": "quota.updated", "viaFleet": "platform"},
 ]
 
+FOREIGN = [
+    {"poolId": "pool_x", "key": "ams1-x", "createdBy": "sa_other", "siteId": "site_ams1", "gpuModel": "L4"},
+    {"poolId": "pool_y", "key": None, "createdBy": "", "siteId": "site_ams1", "gpuModel": "L4"},
+]
+
 FINDINGS = [
     problem(
         message="1 pool would be archived, and none may",
@@ -240,6 +245,7 @@ def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
         if rich
         else [],
         "drift": UNDONE if rich else None,
+        "foreign": FOREIGN if rich else [],
         "snapshot": rich,
         "losses": [
             {"tenantId": "acme", "sentence": "loses 16 H100 GPUs and 512 vcpu in fra1-a", "operations": [4]},
@@ -408,7 +414,13 @@ def a_formatting() -> Any:
 
 def a_start() -> Any:
     head = {"formatVersion": 1, "kind": "init", "directory": "here", "fleet": "platform-fra1"}
-    rest = {"files": ["fleet.yaml"], "server": None, "tenantId": "root", "caller": "sa_fleet"}
+    rest = {
+        "files": ["here/fleet.yaml"],
+        "toIgnore": ["*.token"],
+        "server": None,
+        "tenantId": "root",
+        "caller": "sa_fleet",
+    }
     return msgspec.convert({**head, **rest}, forms.InitReport)
 
 

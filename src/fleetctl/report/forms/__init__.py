@@ -32,6 +32,7 @@ from fleetctl.report.forms.fleet_diff import (
 from fleetctl.report.forms.formatted import FormatReport, FormatSummary, FormattedFile
 from fleetctl.report.forms.planned import (
     Capacity,
+    ForeignPool,
     Inverse,
     Loss,
     Operation,
@@ -113,6 +114,7 @@ __all__ = [
     "FleetTestResult",
     "FleetTestsReport",
     "FleetTestsSummary",
+    "ForeignPool",
     "FormatReport",
     "FormatSummary",
     "FormatVersion",

@@ -62,6 +62,16 @@ class UndoneOperation(TypedDict):
     viaFleet: str | None
 
 
+class ForeignPool(TypedDict):
+    """A live pool that is no business of this fleet. `createdBy` of an empty text: the server does not say."""
+
+    poolId: str
+    key: str | None
+    createdBy: str
+    siteId: str
+    gpuModel: str
+
+
 class Loss(TypedDict):
     """A tenant that loses something: what, and by which operations."""
 
@@ -138,7 +148,8 @@ class PlanReport(Headed):
     `checksum` of the whole file without itself. `sequence` is the owner's last event in the live state. `base` of null:
     the files were compared with none, and its guards were not checked; `prune`: removed pools that it names are
     archived; `selection` of null: the plan is of the whole fleet; `notes` tell which pools were found otherwise than by
-    keys; `drift` are the operations that are not of this change, or not of it alone, null without a base.
+    keys; `drift` are the operations that are not of this change, or not of it alone, null without a base; `foreign`
+    are the first 100 of those pools.
     `snapshot`: the live state was read from a file."""
 
     kind: Literal["plan"]
@@ -157,6 +168,7 @@ class PlanReport(Headed):
     findings: list[Problem]
     notes: list[Note]
     drift: list[UndoneOperation] | None
+    foreign: list[ForeignPool]
     snapshot: bool
     losses: list[Loss]
     capacity: Capacity
