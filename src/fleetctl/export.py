@@ -23,8 +23,10 @@ from fleetctl.files.text import MAX_BYTES
 from fleetctl.files.writing import to_yaml
 from fleetctl.live import Live
 
-MODELINE = "# yaml-language-server: $schema=fleet.v1.json\n"
-"""For editors: where the schema is, that `fleetctl schema fleet.v1` prints."""
+SCHEMA = "schemas/fleet.v1.json"
+"""Where the schema of the files stands, below their directory."""
+_MODELINE = f"# yaml-language-server: $schema={SCHEMA}\n"
+"""For editors."""
 _ROOM = MAX_BYTES // 2
 """Bytes of a file, after which a site goes on in the next one."""
 
@@ -58,9 +60,9 @@ def entries(live: Live, desired: Desired) -> list[tuple[str, dict[str, Json]]]:
 
 
 def one_text(root: Mapping[str, Json], found: Iterable[tuple[str, dict[str, Json]]]) -> str:
-    """The fleet as one document set: the root fields, and a document for each site."""
+    """The fleet as one document set: the root fields, and a document for each site. No schema stands beside it."""
     files = by_file(root, found)
-    return MODELINE + "---\n".join(text.removeprefix(MODELINE) for text in files.values())
+    return "---\n".join(text.removeprefix(_MODELINE) for text in files.values())
 
 
 def one_document(root: Mapping[str, Json], found: Iterable[tuple[str, dict[str, Json]]]) -> dict[str, Json]:
@@ -70,15 +72,16 @@ def one_document(root: Mapping[str, Json], found: Iterable[tuple[str, dict[str, 
 
 
 def by_file(root: Mapping[str, Json], found: Iterable[tuple[str, dict[str, Json]]]) -> dict[str, str]:
-    """The texts of `fleet.yaml` and of the files of each site, by name; no file is larger than is read back."""
+    """The texts of `fleet.yaml` and of the files of each site, by name, which lead to `SCHEMA`; none is larger than is
+    read back."""
     pieces: dict[str, list[str]] = {}
     for site_id, entry in found:
         pieces.setdefault(site_id, []).append(to_yaml({"pools": [entry]}).removeprefix("pools:\n"))
-    files = {FIRST[0]: MODELINE + to_yaml(root if pieces else {**root, "allowEmpty": True})}
+    files = {FIRST[0]: _MODELINE + to_yaml(root if pieces else {**root, "allowEmpty": True})}
     taken = {FIRST[0].rpartition(".")[0]}
     for site_id, texts in pieces.items():
         for body in _portions(texts):
-            files[f"{_free(site_id, taken)}.yaml"] = f"{MODELINE}pools:\n{body}"
+            files[f"{_free(site_id, taken)}.yaml"] = f"{_MODELINE}pools:\n{body}"
     return files
 
 

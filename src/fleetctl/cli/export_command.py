@@ -25,9 +25,11 @@ from fleetctl.cli.options import Common
     "--out",
     type=FILE,
     metavar="DIR",
-    help="Write fleet.yaml and a file for each site there, for their owner alone; replaces no file.",
+    help="Write fleet.yaml, a file for each site, and their schema there, for their owner alone; replaces no file.",
 )
 def command(common: Common, out: Path | None) -> int:
+    from fleetctl.cli import schemas
     from fleetctl.flow.export import export
 
-    return streams.deliver(export(common.request, out, as_json=common.format.name == "json"))
+    made = export(common.request, out, schemas.text("fleet.v1"), as_json=common.format.name == "json")
+    return streams.deliver(made)

@@ -92,8 +92,11 @@ def scalar(value: Any) -> str:
     match value:
         case str():
             return _text(value)
-        case None | bool() | int() | float():
-            return json.dumps(value, allow_nan=False)
+        case None | bool() | int():
+            return json.dumps(value)
+        case float():
+            text = json.dumps(value, allow_nan=False)
+            return text if "." in text else text.replace("e", ".0e")  # without a dot, it is text in YAML 1.1
         case Mapping():
             return "{}"
         case Sequence():

@@ -21,8 +21,9 @@ from fleetctl.spelling import in_ascii
 from fleetctl.words import count
 
 
-def export(request: Request, out: Path | None, *, as_json: bool = False) -> FileText:
-    """A fleet whose plan is empty, as YAML or as one JSON document; the files stand in `out` where that is given."""
+def export(request: Request, out: Path | None, schema: str, *, as_json: bool = False) -> FileText:
+    """A fleet whose plan is empty, as YAML or as one JSON document; the files stand in `out` where that is given, with
+    the `schema` that they lead to."""
     # 1. Read the root fields; see that what is written is none of the fleet's.
     wished = rooted(request)
     if out is not None:
@@ -35,9 +36,9 @@ def export(request: Request, out: Path | None, *, as_json: bool = False) -> File
     if out is None:
         return FileText(_text(request, root, found, as_json=as_json), f"The export {snapshot.IN_CLEAR}")
     files = exporting.by_file(root, found)
-    exporting.save(out, files)
+    exporting.save(out, {**files, exporting.SCHEMA: schema})
     pools, where = count(len(found), "pool"), f"{count(len(files), 'file')} in {out}"
-    return FileText("", f"{pools} in {where}; the export {snapshot.IN_CLEAR}")
+    return FileText("", f"{pools} in {where}, beside their schema; the export {snapshot.IN_CLEAR}")
 
 
 def _text(

@@ -41,6 +41,13 @@ def test_a_text_stays_a_text_for_readers_of_yaml_1_1_too(text: str) -> None:
         assert yaml.safe_load(written) == value
 
 
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([1e-7, -1e22, 5e-324, -0.0]))
+def test_a_number_is_one_for_readers_of_yaml_1_1_too(value: float) -> None:
+    written = to_yaml({"a": value})
+    assert same(read(written), {"a": value})
+    assert same(yaml.safe_load(written), {"a": value})
+
+
 def test_what_is_deep_is_read_back() -> None:
     value: Any = "no"
     for depth in range(60):
