@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from better_compute.domain.atoms import CLASSES, ISOLATING
 from better_compute.domain.problems import Problem
 from better_compute.domain.state import Pool
 from fleetctl import base as bases
@@ -44,7 +45,7 @@ class Comparison:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        return self.settled.notes
+        return (*self.settled.notes, *_unoffered(self.diff))
 
     @property
     def left(self) -> tuple[Removed, ...]:
@@ -126,6 +127,18 @@ def _selected(diff: Diff, selected: Selection, desired: Desired, live: Live) -> 
         return Split(diff, Diff(pools=())), len(desired.entries), offers
     selection.check(selected, desired, live.pools, diff)
     return selection.split(diff, selected), *selection.counts(selected, desired, live.pools)
+
+
+def _unoffered(diff: Diff) -> Iterator[Note]:
+    """New pools of machines that may be offered to others, and that the files are silent about: whom they are for may
+    have been forgotten."""
+    for found in diff.pools:
+        wish = found.entry.pool
+        if found.live is not None or found.problems or wish is None or found.entry.offers_are != "unstated":
+            continue
+        if CLASSES.get(wish.class_) == "host" and wish.sharing in ISOLATING:
+            said = f"{found.entry.key} is offered to nobody: write its offers, or `offers: []` if that is meant"
+            yield Note("unoffered", said, found.entry.place)
 
 
 def _was(base: Base | None, live: Live) -> Desired | None:

@@ -15,9 +15,9 @@ from fleetctl.desired import Desired, Place, PoolEntry
 @dataclass(frozen=True, slots=True)
 class Note:
     """What a reader should know, and nobody has to act upon: an entry means a pool by its `id`, by a key that it had
-    before, or by a caller before. `place` is where the files say so."""
+    before, or by a caller before; or its new pool is offered to nobody. `place` is where the files say so."""
 
-    kind: Literal["id", "key", "caller"]
+    kind: Literal["id", "key", "caller", "unoffered"]
     sentence: str
     place: Place
 

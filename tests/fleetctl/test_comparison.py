@@ -143,3 +143,29 @@ def test_ten_thousand_pools_with_base_and_selection_stay_near_linear() -> None:
 
 def _renamed(pools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**pool, "idempotencyKey": pool["idempotencyKey"] + "-new"} for pool in pools[len(pools) // 2 :]]
+
+
+# New pools that nobody is offered.
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, True),
+        ({"sharing": "mig", "ownerQuota": {"gpu.mig": 7}}, True),
+        ({"offers": []}, False),
+        ({"offers": "unmanaged"}, False),
+        ({"sharing": "timeslice", "policy": {"gpu": {"slots": 4}}, "ownerQuota": {"gpu.slot": 8}}, False),
+        ({"class": "infra"}, False),
+        ({"class": "provider", "agent": "none", "providerAccountId": "pa_north"}, False),
+        ({"archived": True}, False),
+    ],
+)
+def test_a_new_pool_whose_offers_may_have_been_forgotten_is_noted(fields: dict[str, Any], told: bool) -> None:
+    live = plane(offered("b"))
+    found = against(live, entry("a", **fields), offered("b"))
+    assert [(note.kind, note.place.source().line) for note in found.notes] == [("unoffered", 1)] * told
+    if told:
+        assert "`offers: []` if that is meant" in found.notes[0].sentence
+        live.run(planned(live, entry("a", **fields), offered("b")))
+        assert against(live, entry("a", **fields), offered("b")).notes == ()

@@ -99,7 +99,7 @@ FLEETS: Final[Entries] = {
     ),
     "fleet.rename": Entry(
         "An entry would make a pool of the very shape of one that just left the files.",
-        "A renamed key would archive a pool with all that runs, and make an empty one in its place.",
+        "A new key makes an empty pool, and leaves the one that work runs in without an entry: --prune archives it.",
         "Write `previously: OLD-KEY`; if it is a new pool, say so with --allow rename=N.",
     ),
     "fleet.replaces": Entry(

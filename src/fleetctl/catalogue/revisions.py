@@ -13,8 +13,8 @@ REVISIONS: Final[Entries] = {
         "Repair the fleet at the base first, or compare with another one.",
     ),
     "base.fleet": Entry(
-        "The base has no fleet at this place.",
-        "Its guards and its pools are not known then, and that is said.",
+        "The base has no fleet at this place, or another one.",
+        "Its guards and its pools are not known then: a plan that takes something away is blocked.",
         "If the fleet moved, give its old place with --base-dir.",
     ),
     "prune.base": Entry(

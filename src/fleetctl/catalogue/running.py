@@ -149,7 +149,7 @@ RUNNING: Final[Entries] = {
     ),
     "snapshot.file": Entry(
         "The file is no snapshot of this version, or was cut or altered.",
-        "A plan on half a state would archive the other half.",
+        "A plan on half a state would make the other half anew.",
         "Take the snapshot again.",
     ),
     "snapshot.target": Entry(

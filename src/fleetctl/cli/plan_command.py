@@ -13,8 +13,8 @@ from fleetctl.cli.options import Common
 
 @click.command(
     "plan",
-    help="Show what an apply would change, in order, with effects, findings and a digest. Changes nothing that is live."
-    + options.PATH,
+    help="Show what an apply would change, the dangerous first, with effects, findings and a digest. Changes nothing"
+    " that is live. With --verbose each operation has its number in the plan's order." + options.PATH,
     epilog=options.examples(
         "fleetctl plan",
         "fleetctl plan fleet/ --out plan.json --expires 24h",

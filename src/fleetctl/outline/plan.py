@@ -27,6 +27,7 @@ _NOTES = {
     "id": "entries adopt pools by their ids",
     "key": "entries are pools that were made under another key",
     "caller": "entries are pools that another caller made",
+    "unoffered": "new pools are offered to nobody: write their offers, or `offers: []` if that is meant",
 }
 _NOTED = 3
 

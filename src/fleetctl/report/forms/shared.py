@@ -33,9 +33,10 @@ class Problem(TypedDict):
 
 class Note(TypedDict):
     """What a reader should know, and nobody has to act upon: which pool an entry means that is not its own key's. It
-    names it by its `id`, or the pool was made under another `key`, or by another `caller`."""
+    names it by its `id`, or the pool was made under another `key`, or by another `caller`. Or that a new pool is
+    offered to nobody (`unoffered`), and its entry does not say that this is meant."""
 
-    kind: Literal["id", "key", "caller"]
+    kind: Literal["id", "key", "caller", "unoffered"]
     sentence: str
     source: Source
 
