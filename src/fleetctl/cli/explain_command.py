@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fleetctl.cli import options, streams
+from fleetctl.cli import offered, options, streams
 from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
 
@@ -19,7 +19,7 @@ from fleetctl.cli.options import Common
         "fleetctl explain 'fleet.yaml:8:5: a repeated key [yaml.duplicateKey]'",
     ),
 )
-@click.argument("what")
+@click.argument("what", shell_complete=offered.explained)
 @click.option(
     "--fleet",
     "path",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fleetctl.cli import options, streams
+from fleetctl.cli import offered, options, streams
 from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
 
@@ -16,7 +16,7 @@ from fleetctl.cli.options import Common
         "fleetctl id fra1-h100 --fleet fleet/", "fleetctl id fra1-h100 --tenant root --caller sa_fleet --format json"
     ),
 )
-@click.argument("key")
+@click.argument("key", shell_complete=offered.keys)
 @click.option("--tenant", metavar="T", help="The pool's owner, instead of the fleet's.")
 @click.option("--caller", metavar="C", help="The identity that creates it, instead of the fleet's.")
 @click.option(

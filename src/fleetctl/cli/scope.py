@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from fleetctl.cli import offered
 from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Command, with_all
 
@@ -20,6 +21,7 @@ def base(command: Command) -> Command:
             "--base",
             "base_ref",
             metavar="REF",
+            shell_complete=offered.refs,
             help="Compare with the files where REF and HEAD went apart. Tells intent from drift, names what left the"
             " files, and holds the guards of both.",
         ),
@@ -41,8 +43,21 @@ def prune(command: Command) -> Command:
 
 def selection(command: Command) -> Command:
     options = (
-        click.option("--only", multiple=True, metavar="SELECTOR", help=f"Look at a part of the fleet: {_SELECTOR}."),
-        click.option("--except", "exclude", multiple=True, metavar="SELECTOR", help="Leave a part out, likewise."),
+        click.option(
+            "--only",
+            multiple=True,
+            metavar="SELECTOR",
+            shell_complete=offered.selectors,
+            help=f"Look at a part of the fleet: {_SELECTOR}.",
+        ),
+        click.option(
+            "--except",
+            "exclude",
+            multiple=True,
+            metavar="SELECTOR",
+            shell_complete=offered.selectors,
+            help="Leave a part out, likewise.",
+        ),
     )
     return with_all(options, command)
 
