@@ -77,6 +77,11 @@ FLEETS: Final[Entries] = {
         "An owner sees its pools without an offer; its own limits are `ownerQuota`.",
         "Write `ownerQuota` instead.",
     ),
+    "fleet.part": Entry(
+        "What was named is a folder or a file of a fleet whose root fields stand in a directory above.",
+        "A part that is taken for a whole would be another fleet, without guards, defaults and most of its pools.",
+        "Name the fleet's own directory; --only looks at a part of it.",
+    ),
     "fleet.policyRef": Entry(
         "A `policyRef` names no policy of this fleet.",
         "A pool without the policy it was given would run on other terms.",

@@ -6,8 +6,8 @@ one and `homes` where a misplaced field belongs; `worlds` and `foreign` tell fro
 `policies`, `drafts`, `claims` and `governing` bring all documents together, and `found` gathers every problem on the
 way. `declared` is what a world file says. `model` and `guards` are what comes out, `check` judges it by the domain's
 rules, `locate` finds the places again, `inputs` is its canonical JSON, `schema` the JSON Schema of `shape` and
-`variables` what checks see. `beside` tells what a file leaves out, `place` is where something was written, and
-`nearest` the name that was meant.
+`variables` what checks see. `beside` tells what a file leaves out and `above` what it is a part of, `place` is where
+something was written, and `nearest` the name that was meant.
 """
 
 from fleetctl.desired.guards import Freeze, Guards

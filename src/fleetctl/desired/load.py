@@ -13,7 +13,7 @@ from better_compute.domain.commands import CreatePool
 from better_compute.domain.ids import derive
 from better_compute.domain.state import Terms
 from better_compute.domain.values import Json
-from fleetctl.desired import drafts, foreign, governing, policies, roots, worlds
+from fleetctl.desired import above, drafts, foreign, governing, policies, roots, worlds
 from fleetctl.desired.beside import beside
 from fleetctl.desired.claims import Claims
 from fleetctl.desired.drafts import Draft
@@ -36,12 +36,15 @@ def load(
     apart and must not be shown. Raises FilesError with every problem of the files, in the order of files and lines.
     Rules of the domain are judged by `check`.
     """
-    documents = read_fleet(path)
-    if path.is_dir():
-        return assemble(documents, path, caller=caller, empty_ok=empty_ok)
-    if tell is not None and (other := beside(path, documents)):
-        tell(f"Only {path.name} is read, and {other} is of its fleet too: name the directory to read both")
-    return assemble(documents, path.parent, caller=caller, empty_ok=empty_ok)
+    try:
+        documents = read_fleet(path)
+        if path.is_dir():
+            return assemble(documents, path, caller=caller, empty_ok=empty_ok)
+        if tell is not None and (other := beside(path, documents)):
+            tell(f"Only {path.name} is read, and {other} is of its fleet too: name the directory to read both")
+        return assemble(documents, path.parent, caller=caller, empty_ok=empty_ok)
+    except FilesError as error:
+        raise FilesError(above.told(path, error.problems)) from error
 
 
 def assemble(
