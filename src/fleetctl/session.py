@@ -166,6 +166,8 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
     from better_compute import bootstrap  # not at the top: `validate` needs no server
 
     server = chosen.server
+    if remark := target.exposed(request.token_file):
+        request.tell(remark)
     if chosen.token is not None and not isinstance(server, str):
         believed = "an embedded control plane believes the files' caller"
         request.tell(f"The token of {chosen.token_from} is not used: {believed}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,6 +60,17 @@ class Target:
             case _:
                 return error
         return ComputeError(first, *error.problems[1:], retry_after_ms=error.retry_after_ms)
+
+
+def exposed(token_file: Path | None) -> str:
+    """What is told of a token file that everybody on this machine may read; an empty text where nobody else may."""
+    try:
+        mode = token_file.stat().st_mode if token_file is not None and os.name == "posix" else 0
+    except OSError:
+        return ""  # reading it says why
+    if not (stat.S_ISREG(mode) and mode & stat.S_IROTH):
+        return ""
+    return f"Everybody on this machine may read {token_file}, and the token in it: chmod 600 keeps it to you"
 
 
 def check_pins(desired: Desired, environ: Mapping[str, str], base: Path, asked: Collection[str] = PINS) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -192,6 +193,16 @@ def test_a_token_file_that_cannot_be_read_is_an_error_without_its_content(tmp_pa
     assert problem.rule == "token.file"
     assert problem.message.startswith("the file that --token-file names cannot be read: ")
     assert str(file) not in problem.message + problem.hint
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no mode")
+@pytest.mark.parametrize(("mode", "told"), [(0o600, False), (0o640, False), (0o644, True), (0o604, True)])
+def test_a_token_file_that_everybody_may_read_is_told(tmp_path: Path, mode: int, told: bool) -> None:
+    file = tmp_path / "token"
+    file.write_text("bc_one")
+    file.chmod(mode)
+    assert ("chmod 600 keeps it to you" in target.exposed(file)) == told
+    assert (target.exposed(None), target.exposed(tmp_path / "nowhere"), target.exposed(tmp_path)) == ("", "", "")
 
 
 def test_a_directory_is_no_token_file(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from fleetctl.session import connected, read
 
 _CHECK = "check."
 _SHOWN = 200
+_NAMES = "name a pool's key or id, a rule, a code, or a message as it was printed"
+_ELSEWHERE = f"{_NAMES}; for what a fleet has, its directory too: --fleet PATH"
 
 
 def explain_fleet(request: Request, what: str, name: str, *, offline: bool) -> ExplanationReport:
@@ -55,8 +57,9 @@ def _read(request: Request, name: str) -> Desired:
     try:
         return read(request)
     except FilesError as error:
-        there_is_none = all(problem.rule == "files.empty" for problem in error.problems)
-        if there_is_none or not may_be_pool(name):
+        if all(problem.rule == "files.empty" for problem in error.problems):
+            raise _unknown(name, None, "here, and there is no fleet", _ELSEWHERE) from error
+        if not may_be_pool(name):
             raise _unknown(name, None, "here") from error
         raise
 
@@ -72,11 +75,9 @@ def _check(wished: Desired, what: str, name: str) -> ExplanationReport:
     return of_topic(what, "check", f"{_CHECK}{name}", entry, found.place.source())
 
 
-def _unknown(name: str, wished: Desired | None, where: str) -> Stop:
+def _unknown(name: str, wished: Desired | None, where: str, advice: str = _NAMES) -> Stop:
     keys = [entry.key or entry.pool_id for entry in wished.entries.values()] if wished else []
     known: Iterable[str] = (*keys, *rules(), *CODES)
-    hint = (
-        did_you_mean(name[:_SHOWN], known) or "name a pool's key or id, a rule, a code, or a message as it was printed"
-    )
+    hint = did_you_mean(name[:_SHOWN], known) or advice
     message = f"there is nothing called {mask_cut(name, _SHOWN)} {where}"
     return Stop(EXIT_ERROR, message, hint=hint, rule="explain.unknown")

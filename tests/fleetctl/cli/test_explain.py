@@ -231,3 +231,22 @@ class TestAName:
         assert ran.code == 1
         assert "\x1b" not in ran.err
         assert "\r" not in ran.err
+
+
+def test_where_there_is_no_fleet_that_is_told_and_how_to_name_one(fleet: Fleet, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    ran = fleet("explain", "gpu-h100", "--fleet", str(tmp_path / "empty"))
+    assert ran.code == 1
+    assert "there is nothing called gpu-h100 here, and there is no fleet" in ran.err
+    assert "--fleet PATH" in ran.err
+
+
+def test_a_token_file_that_everybody_may_read_is_noted_beside_the_result(fleet: Fleet, tmp_path: Path) -> None:
+    fleet.make()
+    token = tmp_path / "token"
+    token.write_text("bc_one")
+    token.chmod(0o644)
+    ran = fleet.on("plan", "--token-file", str(token), "--format", "json")
+    assert ran.code == 0
+    assert "Everybody on this machine may read" in ran.err
+    assert "bc_one" not in ran.out + ran.err
