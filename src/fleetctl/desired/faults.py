@@ -111,7 +111,7 @@ def _fault(error: str, loc: tuple[Step, ...], value: object, root: type[Record] 
         hint = record.blank.get(name, "leave it out, or give it a value")
         return Fault("fleet.null", "it is null, as a name with nothing after it is", hint, path)
     said = said or Says("of another type")
-    return Fault(said.rule, said.message(value), said.hint(value) or says.gibibytes(name, value), path)
+    return Fault(said.rule, said.message(value), said.hint(value) or says.sized(name, value), path)
 
 
 @cache

@@ -61,7 +61,11 @@ Quota = Annotated[
 Priority = Annotated[
     int,
     Field(ge=_PRIORITIES[0], le=_PRIORITIES[1]),
-    Says(f"a whole number from {_PRIORITIES[0]} to {_PRIORITIES[1]}", says.whole(*_PRIORITIES), "offer.priority"),
+    Says(
+        f"a whole number from {_PRIORITIES[0]} to {_PRIORITIES[1]}",
+        says.whole(*_PRIORITIES, instead="write a number, such as 10; 0 is the default"),
+        "offer.priority",
+    ),
 ]
 Policy = Annotated[dict[str, Any], Says("a map of policy fields", says.policy)]
 Count = Annotated[

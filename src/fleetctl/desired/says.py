@@ -20,6 +20,7 @@ _ALIASES = {"key": ("idempotencyKey", "pool"), "name": ("idempotencyKey", "fleet
 """What people write in the place of a field whose name does not look like it."""
 _NUMBER = re.compile(r"(-?[0-9]{1,9}(?:\.[0-9]{1,6})?) ?%?")
 _SIZE = re.compile(r"([0-9]{1,9}) ?(Mi|Gi|Ti)B?")
+_UNIT = re.compile(r"([1-9][0-9]{0,8}|0) ?(?:[MGT]i?B?|GPUs?|x)", re.IGNORECASE)
 _HOST = re.compile(
     r"(?P<host>localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)(?P<port>:[0-9]{1,5})?(?:/[A-Za-z0-9._~%/-]*)?"
 )
@@ -63,8 +64,8 @@ def word(*words: str) -> Callable[[object], str]:
     return lambda value: near(value, words) if isinstance(value, str) else ""
 
 
-def whole(low: int, high: int, too_high: str = "") -> Callable[[object], str]:
-    """The nearest whole number; for one above `high` what `too_high` says."""
+def whole(low: int, high: int, too_high: str = "", instead: str = "") -> Callable[[object], str]:
+    """The nearest whole number; for one above `high` what `too_high` says, for a word what `instead` does."""
 
     def hint(value: object) -> str:
         match value:
@@ -74,6 +75,8 @@ def whole(low: int, high: int, too_high: str = "") -> Callable[[object], str]:
                 return f"write {min(max(int(value), low), high)}, without quotes"
             case str() if high == UNLIMITED and value.lower() in _UNLIMITED:
                 return f"write {high}, which reads as unlimited"
+            case str():
+                return instead
             case int() if value > high and too_high:
                 return too_high
             case int() if value < 0 <= low:
@@ -137,9 +140,15 @@ def text(value: object) -> str:
     return f'in quotes it is text: "{describe(value)}"' if isinstance(value, int) else ""
 
 
-def gibibytes(name: str, value: object) -> str:
-    """`64Gi` as a field that counts GiB takes it, where that is a whole number."""
-    size = _SIZE.fullmatch(value) if isinstance(value, str) and name.endswith("GiB") else None
+def sized(name: str, value: object) -> str:
+    """`64Gi` as a field that counts GiB takes it, where that is a whole number; without its unit for one that counts
+    GPUs or processors."""
+    if not isinstance(value, str):
+        return ""
+    if name.startswith("gpu") or name == "vcpu":
+        found = _UNIT.fullmatch(value)
+        return f"write {found[1]}: it counts, and has no unit" if found else ""
+    size = _SIZE.fullmatch(value) if name.endswith("GiB") else None
     if size is None:
         return ""
     mebibytes = int(size[1]) * {"Mi": 1, "Gi": 1024, "Ti": 1024**2}[size[2]]

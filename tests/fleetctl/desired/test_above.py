@@ -33,8 +33,9 @@ def refused(path: Path | str) -> list[tuple[str, str]]:
     return [(problem.rule, problem.hint) for problem in refused.value.problems]
 
 
+@pytest.mark.usefixtures("fleet")
 @pytest.mark.parametrize("name", [".", "fra1", "fra1/pools.yaml", "../sites"])
-def test_the_fleet_around_it_is_told_first_and_not_what_it_says(fleet: Path, name: str) -> None:
+def test_the_fleet_around_it_is_told_first_and_not_what_it_says(name: str) -> None:
     first, *rest = refused(name)
     assert first == ("fleet.part", "you are inside a fleet: name ..")
     assert [rule for rule, _ in rest] == ["fleet.policyRef"]

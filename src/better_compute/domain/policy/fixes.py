@@ -8,7 +8,7 @@ from typing import Any
 
 from better_compute.domain.policy.fields import LONGEST_DURATION, SECONDS, Field
 from better_compute.domain.policy.urls import has_userinfo
-from better_compute.domain.problems import did_you_mean
+from better_compute.domain.problems import ask, did_you_mean
 
 _LONGEST = 64
 _LENGTHS = re.compile("(?:[0-9]{1,9}(?:S|SECS?|SECONDS?|M|MINS?|MINUTES?|H|HRS?|HOURS?|D|DAYS?))+")
@@ -31,6 +31,15 @@ def hint(value: object, field: Field) -> str:
             return _text(value, field)
         case _:
             return _structure(value, field)
+
+
+def key(name: str, field: Field) -> str:
+    """The key that a map allows and that `name` is nearly: in another case, or with its unit cut short (`3g.40g`)."""
+    bare = name.strip().lower()
+    for near in (bare, f"{bare}b", bare.replace("gib", "gb")):
+        if len(near) <= _LONGEST and not has_userinfo(name) and re.fullmatch(field.keys, near):
+            return ask(near)
+    return ""
 
 
 def example(field: Field) -> str:

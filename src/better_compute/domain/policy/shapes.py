@@ -87,7 +87,7 @@ def _map(value: dict[str, Any], path: str, node: Node, problems: list[Problem]) 
     for key, inner in value.items():
         if not re.fullmatch(node.entry.keys, key):
             said = f"{shown(key)} is not {node.entry.keys_says}"
-            problems.append(problem(node, below(path, key), said))
+            problems.append(problem(node, below(path, key), said, fixes.key(key, node.entry)))
         if node.item is not None:
             _check(inner, below(path, key), node.item, key, problems)
 

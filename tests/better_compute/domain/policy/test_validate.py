@@ -169,6 +169,9 @@ def test_other_fields_are_still_judged_beside_a_bad_text() -> None:
             "kernelModules[1].state",
             'did you mean "load"?',
         ),
+        ({"gpu": {"mig": {"devices": {"1g.10g": 7}}}}, 'gpu.mig.devices["1g.10g"]', 'did you mean "1g.10gb"?'),
+        ({"gpu": {"mig": {"devices": {"3G.40GiB": 1}}}}, 'gpu.mig.devices["3G.40GiB"]', 'did you mean "3g.40gb"?'),
+        ({"gpu": {"mig": {"devices": {"half": 1}}}}, "gpu.mig.devices.half", ""),
         ({"gpu": {"mig": {"devices": {"7g.800gb": 1}}}}, 'gpu.mig.devices["7g.800gb"]', 'did you mean "7g.80gb"?'),
     ],
 )
