@@ -79,17 +79,23 @@ def parse(only: Sequence[str], exclude: Sequence[str]) -> Selection:
 def check(selection: Selection, desired: Desired, live: Mapping[str, PoolState], diff: Diff) -> None:
     """Raises ComputeError for a selector that selects nothing of the fleet: that is a slip, and nothing in sync."""
     things = [_of_entry(entry, live.get(entry.pool_id)) for entry in desired.entries.values()]
-    things += [_of_removed(removed) for removed in diff.removed]
     things += [_of_entry(pool.entry, pool.live) for pool in diff.pools if pool.heir]
+    removed = [_of_removed(one) for one in diff.removed]
+    # Nothing selects a removed pool by the tenants that it is offered to; leaving one of them out spares it.
+    spared = [
+        replace(thing, tenants=_offered(live.get(one.pool.id)))
+        for thing, one in zip(removed, diff.removed, strict=True)
+    ]
     problems = []
-    for flag, selectors in (("--only", selection.only), ("--except", selection.exclude)):
+    for flag, selectors, found in (("--only", selection.only, removed), ("--except", selection.exclude, spared)):
         for selector in selectors:
-            if not any(_anything(selector, thing) for thing in things):
+            if not any(_anything(selector, thing) for thing in (*things, *found)):
                 message = f"{flag} {selector.text} selects nothing of this fleet"
-                hint = _nearest(selector, things)
+                hint = _nearest(selector, [*things, *spared])
                 problems.append(Problem(INVALID_INPUT, "fleet.selection", message, flag, hint))
     if problems:
         raise ComputeError(*problems)
+    things += removed
     if not any(selection.takes(thing) or any(selection.takes(thing, t) for t in thing.tenants) for thing in things):
         message = "what --only selects, --except leaves out: nothing of this fleet is left"
         raise ComputeError(Problem(INVALID_INPUT, "fleet.selection", message))
@@ -177,9 +183,15 @@ def _of_entry(entry: PoolEntry, state: PoolState | None) -> Thing:
     models = ({wish.gpu_model} if wish else set()) | ({pool.gpu_model} if pool else set())
     file = entry.place.document.file
     files = {t: p.document.file for t, p in entry.offer_places.items() if p.document.file != file}
-    offered = state.offers.keys() if state else set()
     owner = {pool.owner_id} if pool else set()
-    return Thing(_facts(keys, sites, models, {file}), files, frozenset({*entry.offers, *offered} - owner))
+    return Thing(_facts(keys, sites, models, {file}), files, frozenset({*entry.offers, *_offered(state)} - owner))
+
+
+def _offered(state: PoolState | None) -> frozenset[str]:
+    """The tenants that a pool is offered to, its owner left out."""
+    if state is None:
+        return frozenset()
+    return frozenset(state.offers) - ({state.pool.owner_id} if state.pool else set())
 
 
 def _of_removed(removed: Removed) -> Thing:
@@ -217,6 +229,8 @@ def _nearest(selector: Selector, things: Sequence[Thing]) -> str:
             wrote = selector.text.partition(f"{name}=")[2].partition(",")[0]
             near = nearest.hint(wrote, known)
             return near or f"no pool of this fleet has such a {name}"
+    if any(_anything(selector, thing) for thing in things):
+        return "that tenant is offered removed pools alone, which are selected by key, site, model or file"
     return "each part holds somewhere, but of no pool all of them"
 
 

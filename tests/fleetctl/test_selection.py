@@ -140,6 +140,27 @@ def test_a_selector_that_selects_nothing_is_a_slip_and_nothing_in_sync(
     assert hint in problem.hint
 
 
+def test_the_tenants_of_removed_pools_are_known() -> None:
+    live = plane(offered("fra1-a"), entry("fra1-x", offers=[{"toTenantId": "initech", "quota": {"gpu": 1}}]))
+    fleet: dict[str, Any] = {"base": base(offered("fra1-a"), offered("fra1-x")), **PREFIX}
+    everything = planned(live, offered("fra1-a"), **fleet, prune=True)
+    assert told(everything) == ["archive fra1-x"]
+    for prune, outside in ((True, 1), (False, 0)):
+        spared = planned(live, offered("fra1-a"), **fleet, prune=prune, selected=parse((), ("tenant=initech",)))
+        assert told(spared) == []
+        assert spared.comparison.differs_outside >= outside
+    for only, exclude, hint in (
+        (("tenant=initech",), (), "removed pools alone"),
+        (("tenant=initec",), (), 'did you mean "initech"?'),
+        ((), ("tenant=initec",), 'did you mean "initech"?'),
+        ((), ("tenant=initech,key=fra1-a",), "of no pool all of them"),
+    ):
+        with pytest.raises(ComputeError) as raised:
+            planned(live, offered("fra1-a"), **fleet, prune=True, selected=parse(only, exclude))
+        [problem] = raised.value.problems
+        assert hint in problem.hint
+
+
 def test_what_selects_and_leaves_out_the_same_is_refused() -> None:
     with pytest.raises(ComputeError, match="nothing of this fleet is left"):
         planned(many(), *NEW, selected=parse(("key=fra1-a",), ("site=site_fra1",)))
