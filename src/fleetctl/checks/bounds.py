@@ -1,23 +1,25 @@
 """How much an expression may ask of the machine that judges it. The engine counts the steps of its loops, and not what
-they pile up: each `+` of two texts may double what the one before it made."""
+they pile up: each `+` of two texts may double what the one before it made, and so may each `[a, a]` in a loop."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fleetctl.checks.fields import code
 from fleetctl.checks.words import Said
 
 SUMS = 6
-"""So many `+` may stand in an expression: what it makes is at most 2 to the power of that times what it sees."""
+"""So many `+`, and mentions of loops' variables after the first in a list or map, may stand in an expression: they make
+at most 2 to the power of that times what it sees. What mentions no such variable grows with the text alone."""
 DEEP = 5
 """So many loops may stand in each other, or go over each other's results."""
 
+_SPLIT = "split it into several checks"
 _TOKEN = re.compile(
     r"(?P<loop>\.\s*(?:all|exists|exists_one|existsOne|filter|map)\s*\()"
-    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<more>\.\s*\w+)|(?P<sum>\+)|\w+|\S"
+    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<more>\.\s*\w+)|(?P<sum>\+)|(?P<name>\w+)|\S"
 )
 
 
@@ -30,6 +32,39 @@ class _Level:
     most: int
 
 
+@dataclass(slots=True)
+class _Copies:
+    """Those so far. In a list or map, with all that it holds, a `+` takes mentions: it is not counted twice."""
+
+    bound: set[str] = field(default_factory=set)
+    naming: bool = False
+    inside: int = 0
+    before: int = 0
+    sums: int = 0
+    mentions: int = 0
+
+    def take(self, kind: str | None, text: str) -> int:
+        """The number of them with this token."""
+        match kind:
+            case "loop":
+                self.naming = True
+            case "name" if self.naming:
+                self.bound.add(text)
+                self.naming = False
+            case "name":
+                self.mentions += self.inside > 0 and text in self.bound
+            case "sum":
+                self.sums += 1
+        if text in ("[", "]", "{", "}"):
+            self.inside += 1 if text in ("[", "{") else -1
+            if self.inside == 0 or (self.inside == 1 and kind == "open"):
+                self.before, self.sums, self.mentions = self._all(), 0, 0
+        return self._all()
+
+    def _all(self) -> int:
+        return self.before + max(self.sums, self.mentions - 1)
+
+
 def excess(expr: str) -> tuple[Said, int] | None:
     """What is too much in a sound expression, and its line; None where nothing is."""
     for message, hint, offset in _found(code(expr)):
@@ -39,14 +74,16 @@ def excess(expr: str) -> tuple[Said, int] | None:
 
 
 def _found(text: str) -> Iterator[tuple[str, str, int]]:
-    sums, levels = 0, [_Level(0, 0, 0)]
+    copies, levels = _Copies(), [_Level(0, 0, 0)]
     for token in _TOKEN.finditer(text):
         level = levels[-1]
+        if copies.take(token.lastgroup, token[0]) > SUMS:
+            yield f"it has more than {SUMS} +, or copies of a loop's variable in lists", _SPLIT, token.start()
         match token.lastgroup:
             case "loop":
                 deep = level.operand + 1
                 if deep > DEEP:
-                    yield f"more than {DEEP} loops depend on each other", "split it into several checks", token.start()
+                    yield f"more than {DEEP} loops depend on each other", _SPLIT, token.start()
                 levels.append(_Level(deep, deep, deep))
             case "open":
                 levels.append(_Level(level.around, level.around, level.around))
@@ -56,8 +93,5 @@ def _found(text: str) -> Iterator[tuple[str, str, int]]:
                 levels[-1].most = max(levels[-1].most, levels[-1].operand)
             case "more":
                 pass
-            case kind:
+            case _:
                 level.operand = level.around
-                sums += kind == "sum"
-                if sums > SUMS:
-                    yield f"it has more than {SUMS} +", "split it into several checks", token.start()

@@ -56,7 +56,7 @@ def of_mistake(mistake: Mistake, check: Check) -> Said:
     line = lines[mistake.line - 1] if mistake.line <= len(lines) else ""
     if found := _UNDECLARED.match(mistake.message):
         return _undeclared(found[1], line, mistake.column, check)
-    if "recursion limit" in mistake.message:
+    if "recursion limit" in mistake.message or "recursion depth" in mistake.message:
         return Said("it is nested too deeply", "split it into several checks")
     if found := _OVERLOAD.match(mistake.message):
         return Said(f"{found[1].strip('_')} does not take {found[2]}", column=mistake.column)

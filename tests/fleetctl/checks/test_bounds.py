@@ -1,4 +1,4 @@
-"""What an expression may ask of the machine: its length, its loops and its sums are bounded before it runs."""
+"""What an expression may ask of the machine: its length, loops, sums and copies are bounded before it runs."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tests.model import desired, fleet
 
 MOST = 2**SUMS
 TEXT = "x" * 100
+SEEN = {"pools": [{"policy": {"note": TEXT}}]}
 Shape = Callable[[tuple[int, ...], str], str]
 
 
@@ -42,10 +43,17 @@ def nested(sums: tuple[int, ...], last: str) -> str:
     return f"[pools[0].policy.note].all(a0, {inner})"
 
 
+def copied(copies: tuple[int, ...], opened: str = "[", closed: str = "]") -> str:
+    """Loops that each put what they go over into a list, and so many copies of it."""
+    return "pools.map(p, p.policy.note)" + "".join(
+        f".map(a, {opened}{', '.join(['a'] * (n + 1))}{closed})" for n in copies
+    )
+
+
 def holds(expr: str) -> object:
     made = compiled(expr, None)
     assert isinstance(made, Expression), made
-    return made.result(Seen({"pools": [{"policy": {"note": TEXT}}]}, None))
+    return made.result(Seen(SEEN, None))
 
 
 @pytest.mark.parametrize("shape", [chained, nested])
@@ -60,9 +68,34 @@ def test_what_passes_makes_no_text_that_is_more_than_so_many_times_what_it_sees(
     assert len(splits) > 50
 
 
+def test_lists_in_loops_hold_no_more_copies_than_so_many_sums_would_make() -> None:
+    splits = [each for each in product(range(SUMS + 1), repeat=DEEP - 2) if sum(each) == SUMS]
+    for split in splits:
+        expr = copied(split)
+        assert refused(f"{expr} != []") == []
+        last = compiled(f"dyn({expr})", None)
+        assert isinstance(last, Expression)
+        assert leaves(last.program.eval(Seen(SEEN, None).activation).plain_value()) <= MOST
+    more = (*splits[0][:-1], SUMS + 1)
+    [problem] = refused(f"{copied(more)} != []")
+    assert "copies of a loop's variable" in problem.message
+
+
+def leaves(value: object) -> int:
+    return sum(map(leaves, value)) if isinstance(value, list) else 1
+
+
 @pytest.mark.parametrize(
     "expr",
     [
+        "[[1]" + f".map(q, [{','.join('q' * 220)}])" * 4 + "].all(r, r == r)",
+        copied((2, 2, 3)) + " != []",
+        copied((2, 2), "[[", "]]") + ".all(a, [a, a, [a], a] != [])",
+        copied((SUMS + 1,), "{1: [", "]}") + " != []",
+        f"pools.map(p, {{{', '.join(f'{n}: p' for n in range(SUMS + 2))}}}) != []",
+        f"pools.map((p), [{', '.join(['p'] * (SUMS + 2))}]) != []",
+        "pools.all(p, [[p, p, p, p].map(q, [q, q, q, q])] != [])",
+        f"pools.map(p, [p, p] {'+ [p]' * SUMS}) != []",
         chained((SUMS + 1,), "size() > 0"),
         chained((0,) * DEEP, "size() > 0"),
         nested((0,) * DEEP, "size() > 0"),
@@ -86,12 +119,18 @@ def test_what_piles_up_more_is_refused_at_its_place(expr: str) -> None:
     [
         "pools.all(p, p.siteId.matches('^[a-z]+(_[a-z0-9]+)+$') && p.siteId != '+++++++')",
         'pools.all(p, p.siteId != "a\\"+++++++" && p.siteId != r"\\d+++++++")',
+        f"pools.all(p, p.siteId in [{', '.join(['p.siteId'] * (SUMS + 1))}])",
+        "pools.all(p, p.siteId in ['" + "', '".join("abcdefghijkl") + "'] && p.gpuModel in ['p, p, p, p, p, p, p, p'])",
+        "pools.all(p, [p.siteId, p.gpuModel] in [['a', 'H100'], ['b', 'H100'], ['c', 'H200'], ['d', 'H200']])",
+        f"pools.all(p, [{'+'.join(['p.policy.note'] * (SUMS + 1))}] != [])",
+        "pools.all(p, {'a': 1, 'b': 2, 'c': 3, 'd': 4, 'e': 5, 'f': 6, 'g': 7, 'h': 8}[p.siteId] > 0)",
+        "pools.all(p, [1, 2].exists(n, n == 1 && n < 2 && n < 3 && n < 4 && n < 5 && n < 6 && n < 7 && n < 8))",
         "// a + b + c + d + e + f + g + h\npools.size() < 9",
         " && ".join(f"pools.all(p, p.id != 'x{n}')" for n in range(20)),
         "pools.filter(p, true).all(p, p.policy.acceptance.filter(a, true).map(a, a.kind).exists(k, k == 'x'))",
     ],
 )
-def test_texts_comments_and_loops_beside_each_other_are_no_sums_and_no_depth(expr: str) -> None:
+def test_texts_comments_and_loops_beside_each_other_are_no_sums_no_copies_and_no_depth(expr: str) -> None:
     assert refused(expr) == []
 
 

@@ -90,6 +90,12 @@ def told(expr: str, each: str = "") -> tuple[str, str]:
         ("pools.all(p, true", "", "it ends too early: missing ')'", ""),
         ("true ||", "", "it ends too early: something is missing", ""),
         ("(" * 60 + "true" + ")" * 60, "", "it is nested too deeply", "split it into several checks"),
+        (
+            "[1]" + ".map(x, [x])" * 40 + " == []",
+            "",
+            "it is nested too deeply",
+            "split it into several checks",
+        ),
         ("size(pools)", "", "it comes to a value of type int, not to true or false", "compare it with something"),
         ("pools.siteId == 'x'", "", "it asks for a field of something that has none", "of a list: pools.all(p, …)"),
     ],
