@@ -51,7 +51,7 @@ def _has_hint(text: str) -> bool:
 
 def may_be_sensitive(compact: str) -> bool:
     """False where a value with this JSON holds nothing sensitive: spares most values the walk."""
-    return "@" in compact or _has_hint(compact)
+    return "@" in compact or "%" in compact or _has_hint(compact)
 
 
 def _is_clean(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 SENSITIVE = "(sensitive)"
 # What stands between // and @. A password with an unescaped slash counts too: a colon that no port follows gives it
@@ -10,22 +11,52 @@ SENSITIVE = "(sensitive)"
 _ITSELF = r"(?:[^/?#\s]*@|[^/?#\s@:]{1,256}:(?![0-9]*(?:[/?#\s]|\Z))[^\s@]{0,256}@)"
 _USER_PART = re.compile(r"((?:(?<=:)|(?<!\S))//)" + _ITSELF)
 _IN_PATH = re.compile(r"((?<=[A-Za-z0-9+.-]{2}:)/)(?!/)" + _ITSELF)
+# What a slip made of such a URL: blanks or ends of lines in its user part, slashes that lean back, too many or one. The
+# colon of a password gives it away; a port, mailto: and an address in brackets are none. No try passes what begins
+# another one, so that these too cost linear time.
+_NAME = r"\s{0,8}(?!\[[0-9A-Fa-f:.]*\])(?:[^/?#\n@:\\]|\\(?![/\\])){0,256}:(?<!mailto:)"
+_NO_PORT = r"""(?![0-9]*(?:[/?#\s\\]|\Z)|[0-9]+[.,;:!?)\]}'"]+(?:\s|\Z))"""
+_SAME_LINE = r"(?:[^/\n\\]|\\(?![/\\]))*@"
+_NEXT_LINES = r"(?:[^/@\n\\]|\\(?![/\\]))*(?:\n(?:[^/@\n\\]|\\(?![/\\]))*){1,3}@"
+_AFTER_BLANK = r"[^/?#\s@:\\]{0,256}:\s{1,8}[^\s@/]{0,256}@"
+_LEANING = r"(?:[^/?#\s\\]|\\(?![/\\]))*@"
+_SLIP = re.compile(
+    r"((?<=[A-Za-z0-9+.-]{2}:)(?:[/\\]{2,}+|/))"
+    rf"(?:{_NAME}{_NO_PORT}(?:{_SAME_LINE}|{_NEXT_LINES})|{_AFTER_BLANK}|(?<=\\){_LEANING})"
+)
+# A URL that is written as the parameter of another one is: `https%3A%2F%2Fuser%3Apassword%40host`, once or twice over.
+_ENCODED = re.compile(
+    r"((?::|%(?:25)*+3A)(?:[/\\]|%(?:25)*+(?:2F|5C)){2,}+)"
+    r"(?:(?!%(?:25)*+(?:2F|5C)|\\\\|&\w+=)[^/?#\s])*(?:@|%(?:25)*+40)",
+    re.IGNORECASE,
+)
 
 
 def has_userinfo(value: str) -> bool:
-    """Whether a text holds a URL with a user part, such as `https://user:password@host/`."""
-    return "@" in value and _USER_PART.search(value) is not None
+    """Whether a text holds a URL with a user part, such as `https://user:password@host/`, also a malformed one."""
+    return any(pattern.search(value) for pattern in _patterns(value))
 
 
 def mask_text(value: str) -> str:
     """The text with the user part of each URL in it replaced: `https://(sensitive)@host/`."""
-    return _USER_PART.sub(rf"\1{SENSITIVE}@", value) if "@" in value else value
+    for pattern in _patterns(value):
+        value = pattern.sub(rf"\1{SENSITIVE}@", value)
+    return value
+
+
+def _patterns(value: str) -> Iterator[re.Pattern[str]]:
+    """Those that may find something: most texts are spared the search."""
+    if "@" in value:
+        yield from (_SLIP, _USER_PART)
+    if "%" in value:
+        yield _ENCODED
 
 
 def mask_message(message: str) -> str:
     """What is said to people, as they may read it: the user part of each URL replaced, and of what a path made of one,
     where two slashes are one: `https:/(sensitive)@host`."""
-    return _IN_PATH.sub(rf"\1{SENSITIVE}@", mask_text(message)) if "@" in message else message
+    masked = mask_text(message)
+    return _IN_PATH.sub(rf"\1{SENSITIVE}@", masked) if "@" in masked else masked
 
 
 def mask_cut(text: str, most: int) -> str:
