@@ -177,6 +177,7 @@ class TestTarget:
     def test_a_token_that_cannot_be_one_is_told_by_its_file(self, fleet: Fleet, tmp_path: Path) -> None:
         file = tmp_path / "token"
         file.write_text("two words")
+        file.chmod(0o600)
         ran = fleet.on("whoami", "--server", "http://127.0.0.1:1", "--token-file", str(file))
         assert ran.err.startswith(f"INVALID_INPUT: {file}: the token is empty or holds characters")
         assert "two words" not in ran.err
