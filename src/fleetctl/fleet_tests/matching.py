@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from better_compute.domain.policy import mask
+from better_compute.domain.policy import SENSITIVE, mask
 from better_compute.domain.values import Json, same_value
 from fleetctl.errors import EXIT_CHANGES, EXIT_OK
 from fleetctl.fleet_tests.assignment import assigned
@@ -19,6 +19,8 @@ _PROSE = frozenset({"message", "hint", "sentence", "effects", "why"})
 """Fields of sentences: a part of one is enough."""
 _NAMES = ("key", "poolId", "toTenantId", "rule", "path")
 """Fields that tell operations and findings apart best."""
+_SIDES = ("before", "after")
+"""Values of a change, which stand where its path says."""
 _SHOWN = 10
 """Of what is missing, and of what is there besides; more are counted."""
 _LONGEST = 200
@@ -94,7 +96,7 @@ def _missing(
     name: str, wanted: Expected, left: Sequence[Mapping[str, Any]], told: Callable[[Mapping[str, Any]], str]
 ) -> str:
     """What is not there, and in what the nearest of those that are differs."""
-    message = f"no {name.removesuffix('s')} is {_spelled(wanted)}"
+    message = f"no {name.removesuffix('s')} is {_spelled(wanted)}{_unlike(wanted)}"
     near = [
         (len(differences), index) for index, one in enumerate(left) if (differences := [*_differences(wanted, one)])
     ]
@@ -103,6 +105,13 @@ def _missing(
         return message
     differs = "; ".join([*_differences(wanted, left[index])][:_SHOWN])
     return f"{message}; the nearest is {told(left[index])}: {differs}"
+
+
+def _unlike(wanted: Expected) -> str:
+    """What to write instead of a sensitive value: a plan has none that it could be held against."""
+    if _spelled(wanted).count(SENSITIVE) <= json.dumps(wanted).count(SENSITIVE):
+        return ""
+    return f" (sensitive values cannot be compared: write {SENSITIVE}, as plans do)"
 
 
 def _candidates(expected: Sequence[Expected], found: Sequence[Any]) -> list[list[int]]:
@@ -174,9 +183,21 @@ def _spelled(value: Json, path: str = "") -> str:
     """A value, which stands at `path`, as files would say it; without what no output may show."""
     value = mask(value, path.rpartition(".")[2])
     if isinstance(value, Mapping):
-        text = f"{{{', '.join(f'{name}: {_spelled(inner)}' for name, inner in value.items())}}}"
+        # A change says by its path what its values are.
+        place = value["path"] if isinstance(value.get("path"), str) else ""
+        parts = (f"{name}: {_spelled(inner, place if name in _SIDES else '')}" for name, inner in value.items())
+        text = f"{{{', '.join(parts)}}}"
     elif isinstance(value, list):
         text = f"[{', '.join(map(_spelled, value))}]"
     else:
-        text = value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+        text = value if isinstance(value, str) and _is_plain(value) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text needs no quotes: without them it is neither nothing nor a number or a flag."""
+    try:
+        json.loads(text[: _LONGEST + 1])
+    except (ValueError, RecursionError):
+        return bool(text)
+    return False

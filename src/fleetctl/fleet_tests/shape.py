@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
 from better_compute.bootstrap.world_schema import tidy
+from better_compute.domain.problems import Severity as FindingSeverity
 from fleetctl.desired.faults import IGNORED
 from fleetctl.desired.kinds import Flag, Path, Sentence, Time
 from fleetctl.desired.records import Record
-from fleetctl.desired.says import Says
+from fleetctl.desired.says import Says, word
+from fleetctl.diff import Cause
+from fleetctl.plan.operation import Action, ReasonCode, Severity
+from fleetctl.words import joined
 
 
 def _optional(what: str) -> Any:
@@ -18,11 +22,24 @@ def _optional(what: str) -> Any:
     return Field(default=None, description=what)
 
 
+def _one_of(words: Any) -> Says:
+    """A word of a closed list: another one could never stand in a plan."""
+    known = get_args(words)
+    return Says(f"one of {joined(known)}", word(*known))
+
+
+class ExpectedReason(Record):
+    """Why there is an operation, as far as it is said here."""
+
+    code: Annotated[ReasonCode, _one_of(ReasonCode)] = _optional(f"One of {joined(get_args(ReasonCode))}.")
+    sentence: Any = _optional("A part of the sentence.")
+
+
 class ExpectedOperation(Record):
     """An operation of the plan, as far as it is said here: fields of the plan's report. A map may say a part of the
     map, a list a part of the list; of a sentence a part is enough."""
 
-    action: Any = _optional("create, update, offer, setQuota, unoffer or archive.")
+    action: Annotated[Action, _one_of(Action)] = _optional("create, update, offer, setQuota, unoffer or archive.")
     key: Any = _optional("The pool's key; null where it has none.")
     pool_id: Any = _optional("The pool's id.")
     to_tenant_id: Any = _optional("The tenant; null where the operation is about the pool itself.")
@@ -32,12 +49,14 @@ class ExpectedOperation(Record):
     before: Any = _optional("What is there; null where there is nothing.")
     after: Any = _optional("What is wished, such as {quota: {gpu: 8}}.")
     changes: Any = _optional("Differences, such as [{path: quota.gpu, after: 8}].")
-    causes: Any = _optional("intent, drift, or both; where there is a base.")
-    reason: Any = _optional(
+    causes: Annotated[list[Annotated[Cause, _one_of(Cause)]], Says("a list of causes, such as [drift]")] = _optional(
+        "intent, drift, or both; where there is a base."
+    )
+    reason: ExpectedReason = _optional(
         "Why, such as {code: changed}: one of new, changed, unstated, replaced, removed and tombstone."
     )
     effects: Any = _optional("What it does to what runs: sentences, or parts of them.")
-    severity: Any = _optional("safe, lowers, withdraws or irreversible.")
+    severity: Annotated[Severity, _one_of(Severity)] = _optional("safe, lowers, withdraws or irreversible.")
     depends_on: Any = _optional("Operations that come first, by number.")
     precondition: Any = _optional("What must hold when it runs.")
     inverse: Any = _optional("What would undo it.")
@@ -52,7 +71,7 @@ class ExpectedFinding(Record):
     message: Any = _optional("A part of the message.")
     path: Any = _optional("The field, such as pools[fra1-a].policy.")
     hint: Any = _optional("A part of the hint.")
-    severity: Any = _optional("error, warning or unchecked.")
+    severity: Annotated[FindingSeverity, _one_of(FindingSeverity)] = _optional("error, warning or unchecked.")
     source: Any = _optional("The place in the files, such as {line: 7}.")
 
 

@@ -161,4 +161,31 @@ def test_no_mismatch_says_what_a_sensitive_name_stands_for() -> None:
     for wanted in ({"password": "HUNTER2"}, {"secret": {"a": ["HUNTER2"]}}, {"url": "https://u:HUNTER2@h"}):
         (said,) = told(made, operations=[{"key": "a", "after": {"policy": wanted}}], others=True)
         assert "HUNTER2" not in said
-        assert "(sensitive)" in said
+        assert "write (sensitive), as plans do" in said
+    changes = [{"path": "policy.password", "before": "(sensitive)", "after": "(sensitive)"}]
+    for after in ("HUNTER2", {"a": "HUNTER2"}):
+        wanted = {"changes": [{"path": "policy.password", "after": after}]}
+        (said,) = told(Made(2, [an_operation(changes=changes)], []), operations=[wanted], others=True)
+        assert "HUNTER2" not in said
+        assert "write (sensitive), as plans do" in said
+    wanted = {"key": "a", "action": "update", "after": {"policy": {"password": "(sensitive)"}}}
+    (said,) = told(made, operations=[wanted], others=True)
+    assert "as plans do" not in said
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "said"),
+    [
+        ("4", 4, 'is 4, and "4" is expected'),
+        (4, "4", 'is "4", and 4 is expected'),
+        ("null", None, 'is null, and "null" is expected'),
+        ("true", True, 'is true, and "true" is expected'),
+        ("[]", [], 'is [], and "[]" is expected'),
+        ("", None, 'is null, and "" is expected'),
+        ("four", 4, "is 4, and four is expected"),
+    ],
+)
+def test_a_text_that_reads_like_another_type_is_shown_in_quotes(wanted: Any, found: Any, said: str) -> None:
+    made = Made(2, [an_operation(before={"quota": {"gpu": found}})], [])
+    (message,) = told(made, operations=[{"key": "a", "before": {"quota": {"gpu": wanted}}}], others=True)
+    assert message.endswith(f"before.quota.gpu {said}")
