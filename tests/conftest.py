@@ -5,8 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import postgres
+
+# How long an example takes is said by the machine, not by what is tested.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 # A job in the background has SIGINT ignored, and so would have every process that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -81,7 +81,7 @@ def compared(
     if prune and base is None:
         raise _no_base(whole.removed, settled.desired)
     part, entries, offers = _selected(causes.labelled(whole, was), selected, settled.desired, live)
-    found = hazards.find(part.inside, whole.removed, settled.desired, live.pools, renames)
+    found = hazards.find(part.inside, whole, settled.desired, live.pools, renames)
     alike = hazards.alike(whole.foreign, settled.desired)
     if any(problem.rule == "fleet.caller" for problem in found.problems):
         alike = []  # that is why

@@ -128,12 +128,15 @@ def write_fleet(path: Path, commit: str, into: Path) -> bool:
 
 
 def check_straight(path: Path) -> None:
-    """Raises Stop where a link inside the repository leads to the fleet's directory: what stood in its place before
-    would not be found."""
+    """Raises Stop where a link inside a repository, or a submodule, leads to the fleet's directory: what stood in its
+    place before would not be found."""
     directory = path if path.is_dir() else path.parent
-    top = answer(directory, "rev-parse", "--show-toplevel").rstrip("\n")
+    if around := answer(directory, "rev-parse", "--show-superproject-working-tree").rstrip("\n"):
+        message = f"{directory} is in a submodule, and the base may have another fleet in its place in {around}"
+        raise Stop(EXIT_ERROR, message, hint="compare in a clone of that repository alone", rule="git.link")
     for step in (directory, *directory.parents):
-        if top and os.path.islink(step) and Path(os.path.realpath(step.parent)).is_relative_to(os.path.realpath(top)):
+        top = answer(step.parent, "rev-parse", "--show-toplevel").rstrip("\n") if os.path.islink(step) else ""
+        if top and Path(os.path.realpath(directory)).is_relative_to(os.path.realpath(top)):
             message = f"{step} is a symbolic link, and the base may have another fleet in its place"
             raise Stop(EXIT_ERROR, message, hint="name the fleet's own directory", rule="git.link")
 

@@ -35,7 +35,7 @@ class Hazards:
 
 def find(
     diff: Diff,
-    removed: Sequence[Removed],
+    whole: Diff,
     desired: Desired,
     live: Mapping[str, PoolState],
     allowed: int | None = None,
@@ -43,10 +43,12 @@ def find(
     """Renamed entries, rule `fleet.rename`: an error each, or a warning where no more than `allowed` are there (None:
     no override was given). Else rule `fleet.caller`: nothing of the fleet is there, and much that is like it.
 
-    `diff` may be of a part of the fleet; `removed` are all removed pools, since an old one may stand outside of it.
-    `desired` is settled, and `live` holds all pools of its tenant, by id.
+    `diff` may be of a part of the `whole` fleet: a renamed pool counts where either side of it is in the part, the
+    entry that would be made or the old pool that would be archived. `desired` is settled, and `live` holds all pools
+    of its tenant, by id.
     """
-    pairs = _renames(diff, removed)
+    part = {pool.entry.pool_id for pool in diff.pools}
+    pairs = [pair for pair in _renames(whole) if not part.isdisjoint((pair[0].pool_id, pair[1].pool.id))]
     if not pairs:
         return Hazards(_strangers(diff, desired, live))
     passes = allowed is not None and len(pairs) <= allowed
@@ -112,12 +114,12 @@ def _foreign_key(
     )
 
 
-def _renames(diff: Diff, removed: Sequence[Removed]) -> list[tuple[PoolEntry, Removed, int]]:
+def _renames(diff: Diff) -> list[tuple[PoolEntry, Removed, int]]:
     """Entries to be created that are shaped like removed pools, one to one: by equal keys first, else in their order.
     With each the number of removed pools of its shape."""
     old: dict[_Shape, list[Removed]] = defaultdict(list)
     new: dict[_Shape, list[PoolEntry]] = defaultdict(list)
-    for one in removed:
+    for one in diff.removed:
         pool = one.pool
         shape = _Shape(pool.site_id, pool.class_, pool.gpu_model, pool.sharing, pool.provider_account_id)
         old[shape].append(one)

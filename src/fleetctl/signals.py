@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,6 +24,21 @@ class Caught:
     """The name of the first signal that came, None when there was none."""
 
     name: str | None = None
+
+
+@contextmanager
+def killable() -> Iterator[None]:
+    """For work that no handler can interrupt, since it never comes back to Python while it lasts, and that changes
+    nothing: the first signal ends the process."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,3 +136,17 @@ def test_a_narrow_window_shows_the_whole_plan(home: Home) -> None:
     for n in range(12):
         assert f"fra1-pool-with-a-long-name-{n:02}" in text
     assert re.search(r"Digest:[0-9a-f]{64}", text)
+
+
+def test_a_check_that_takes_for_ever_ends_with_the_first_signal(home: Home) -> None:
+    """The engine of checks never comes back while it evaluates, so that no handler would be called."""
+    ones = ",".join(["1"] * 600)
+    slow = f"[[{ones}]].map(v,v.map(w,v)).map(u,u.map(w,u)).all(r," + "&&".join(["r==r"] * 60) + ")"
+    check = {"name": "slow", "severity": "warn", "expr": slow, "message": "slow"}
+    home.wish(entry("fra1-a", []), checks=[check])
+    process = home.start("plan")
+    time.sleep(4)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) in (-signal.SIGINT, 130)
+    process.communicate()

@@ -9,6 +9,11 @@ from fleetctl.catalogue.entry import Entries, Entry
 _ONE_READING = "Readers of YAML disagree about it, and a file must mean one thing to everybody."
 
 READING: Final[Entries] = {
+    "files.blank": Entry(
+        "A file of the fleet holds no document, and the plan takes something away.",
+        "A file that was emptied by accident must not look like a wish that what it held goes.",
+        "Remove the file, or write a document into it, such as `pools: []`.",
+    ),
     "files.cut": Entry(
         "A file ends inside a line, and the plan takes something away.",
         "Whatever wrote the file may have been stopped: what is missing may not have been meant to go.",

@@ -167,6 +167,11 @@ RUNNING: Final[Entries] = {
         "A test says what a change to the files may do, before anybody plans it on a server.",
         "Where it fails, correct the files; or the test, where the new plan is what is meant.",
     ),
+    "init.name": Entry(
+        "The name of a starter's directory cannot stand in CODEOWNERS.",
+        "A line that names nothing gives pins and guards no owner.",
+        "Name another directory, or give --no-ci.",
+    ),
     "init.exists": Entry(
         "A starter fleet would overwrite files that are there.",
         "A starter is a beginning, and destroys nothing.",

@@ -21,9 +21,9 @@ from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import Desired, PoolEntry
 from fleetctl.desired.place import Place
 from fleetctl.desired.roots import Roots
-from fleetctl.desired.shape import POOL_NEEDS, UNNAMED
+from fleetctl.desired.shape import DOCUMENT_FIELDS, POOL_NEEDS, UNNAMED
 from fleetctl.desired.templates import Templates
-from fleetctl.files import Document, FilesError, read_fleet
+from fleetctl.files import Document, Documents, FilesError, read_fleet
 
 
 def load(
@@ -87,7 +87,18 @@ def assemble(
         expected=governing.expected(root),
         places=root.places,
         files=frozenset(part.document.file for part in parts),
+        **_doubtful(documents),
     )
+
+
+def _doubtful(documents: Sequence[Document]) -> dict[str, Any]:
+    """Files that may have lost something: `cut` ends inside a line, `blank` says nothing of a fleet (it has no document
+    with a field of one)."""
+    said = {document.file for document in documents if not DOCUMENT_FIELDS.isdisjoint(document.root)}
+    silent = {document.file for document in documents} - said
+    blank = silent.union(documents.blank if isinstance(documents, Documents) else ())
+    cut = {document.file: document.root.lines.text.count("\n") + 1 for document in documents if document.is_cut}
+    return {"cut": cut, "blank": tuple(sorted(blank))}
 
 
 def _parts(documents: Sequence[Document], found: Found) -> list[Part]:

@@ -114,6 +114,10 @@ class Desired:
     """Where the root fields stand, by name."""
     files: frozenset[str] = field(default=frozenset(), compare=False)
     """The files of its documents, relative to the fleet's directory."""
+    cut: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """Files that end inside a line, as one that was cut short does, with the number of that line."""
+    blank: tuple[str, ...] = field(default=(), compare=False)
+    """Files that hold no document: comments alone, or nothing."""
 
     def remark_on(self, key: str) -> str:
         """What is to be known of the id that a key derives, where no entry's pool has it; else an empty text."""

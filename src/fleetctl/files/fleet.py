@@ -27,8 +27,14 @@ def fleet_files(path: Path) -> list[FoundFile]:
     return (_directory(name) if os.path.isdir(name) else _file(path)).files()
 
 
-def read_fleet(path: Path) -> list[Document]:
-    """The documents of a fleet in the order of file names: of a directory with all below it, or of one file.
+class Documents(list[Document]):
+    """The documents of a fleet in the order of file names. `blank`: files that hold none."""
+
+    blank: tuple[str, ...] = ()
+
+
+def read_fleet(path: Path) -> Documents:
+    """The documents of a fleet: of a directory with all below it, or of one file.
 
     Not read: names that begin with a dot, `*.fleet-test.yaml`, folders named `expected`, the file that `server.world`
     of a document names (relative to its file) and what its `exclude` (globs, relative to the fleet) names. What
@@ -97,8 +103,10 @@ class _Reader:
         self._documents.pop(found.file, None)
         self._problems.pop(found.file, None)
 
-    def documents(self) -> list[Document]:
-        return [document for file in sorted(self._documents) for document in self._documents[file]]
+    def documents(self) -> Documents:
+        found = Documents(document for file in sorted(self._documents) for document in self._documents[file])
+        found.blank = tuple(file for file in sorted(self._documents) if not self._documents[file])
+        return found
 
     def files(self) -> list[FoundFile]:
         return [self._found[file] for file in sorted(self._found)]

@@ -11,6 +11,7 @@ from fleetctl.desired.check import check
 from fleetctl.plan import Plan
 from fleetctl.report.problems import in_files
 from fleetctl.session import Session
+from fleetctl.signals import killable
 
 
 def judged(session: Session) -> tuple[Plan, Consequences]:
@@ -33,4 +34,7 @@ def judged(session: Session) -> tuple[Plan, Consequences]:
         found = preflight.joined(found, check(session.desired, born))
     placed = replace(made, findings=tuple(sorted([*made.findings, *found], key=in_files)))
     does = Consequences(made, session.live)
-    return placed.with_findings([*guards.check(does, override, now), *checks.check(does)]), does
+    found = guards.check(does, override, now)
+    with killable():  # a check may take its time, and nothing is under way yet
+        found = [*found, *checks.check(does)]
+    return placed.with_findings(found), does

@@ -1,24 +1,26 @@
-"""The guard of files that were cut short: what is missing in them may have been lost, and not meant to go."""
+"""The guard of files that lost their end, or all they held: what is missing in them may not be meant to go."""
 
 from __future__ import annotations
 
 from better_compute.domain.problems import INVALID_STATE, Problem, Source
 from fleetctl.guards.tally import Case
 
+_CUT = "the file ends inside a line, as one that was cut short does, and this plan takes something away"
+_BLANK = "the file holds no document, as one that was emptied does, and this plan takes something away"
+
 
 def check(case: Case) -> list[Problem]:
-    """Files that end inside a line, rule `files.cut`: harmless in itself, but a plan that takes anything away does not
-    stand on them."""
+    """Files that end inside a line, rule `files.cut`, or hold no document, rule `files.blank`: harmless in themselves,
+    but a plan that takes anything away does not stand on them."""
     if case.taking is None:
         return []
-    entries = case.desired.entries.values()
-    places = [place for entry in entries for place in (entry.place, *entry.offer_places.values())]
-    documents = {place.document.file: place.document for place in (*places, *case.desired.places.values())}
-    message = "the file ends inside a line, as one that was cut short does, and this plan takes something away"
-    hint = "end its last line, if it is whole"
+    cut, blank = case.desired.cut, case.desired.blank
+    remove = "remove it, or write a document, such as `pools: []`"
     return [
-        Problem(INVALID_STATE, "files.cut", message, hint=hint, source=Source(file, text.count("\n") + 1))
-        for file, document in sorted(documents.items())
-        if document.is_cut
-        for text in (document.root.lines.text,)
+        *(_problem("files.cut", _CUT, "end its last line, if it is whole", Source(f, cut[f])) for f in sorted(cut)),
+        *(_problem("files.blank", _BLANK, remove, Source(file, 1)) for file in blank),
     ]
+
+
+def _problem(rule: str, message: str, hint: str, source: Source) -> Problem:
+    return Problem(INVALID_STATE, rule, message, hint=hint, source=source)
