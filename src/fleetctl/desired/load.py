@@ -53,8 +53,7 @@ def assemble(
     """The same from documents, one at least; `directory` is what the names of their files are relative to."""
     found = Found()
     strays = [document for document in documents if worlds.is_world(document.root)]
-    rest = [document for document in documents if not worlds.is_world(document.root)]
-    parts = _parts(rest, found)
+    parts = _parts([document for document in documents if not worlds.is_world(document.root)], found)
     if not parts:
         worlds.judge(strays, Roots(), directory, found)
         raise FilesError(found.problems)
@@ -71,7 +70,7 @@ def assemble(
         _check_empty(parts, found)
     if found.problems:
         raise FilesError(found.in_order(documents))
-    built = [_entry(draft, root, named or "") for draft in entries]
+    built = sorted((_entry(draft, root, named or "") for draft in entries), key=lambda entry: entry.pool_id)
     return Desired(
         fleet=root.get("fleet", UNNAMED),
         tenant_id=root.get("tenantId"),
@@ -79,7 +78,7 @@ def assemble(
         previous_callers=tuple(root.get("previousCallers", ())),
         key_prefix=root.get("keyPrefix"),
         server=root.server(directory),
-        entries={entry.pool_id: entry for entry in sorted(built, key=lambda e: e.pool_id)},
+        entries={entry.pool_id: entry for entry in built},
         allow_empty=root.get("allowEmpty", False),
         guards=governing.guards(root),
         checks=checks,

@@ -75,7 +75,7 @@ def _sum(report: DriftReport) -> Sentence:
     if counts:
         rest = f" (a part of the fleet: {outside(part)})" if part else ""
         return (Words(f"Drift: {counts}{aside}{rest}.", "notice"),)
-    said = files(summary["entries"], summary["offers"]) + " as the files say"
+    said = files(summary["entries"], summary["offers"]) + " as the files say" + (" or expect" if aside else "")
     if part:
         return (Words(f"No drift in the selection. {said}{aside}; {outside(part)}.", "notice"),)
     return (Words(f"No drift. {said}{aside}.", "good"),)
