@@ -158,6 +158,7 @@ def test_many_cost_no_square_whether_they_are_there_or_not(one: Callable[[int], 
 def test_no_mismatch_says_what_a_sensitive_name_stands_for() -> None:
     policy = {"password": "(sensitive)", "url": "https://(sensitive)@h"}
     made = Made(2, [an_operation(after={"policy": policy})], [])
+    wanted: dict[str, Any]
     for wanted in ({"password": "HUNTER2"}, {"secret": {"a": ["HUNTER2"]}}, {"url": "https://u:HUNTER2@h"}):
         (said,) = told(made, operations=[{"key": "a", "after": {"policy": wanted}}], others=True)
         assert "HUNTER2" not in said
