@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -40,9 +41,10 @@ def test_a_file_that_cannot_be_made_is_named_as_people_named_it(tmp_path: Path) 
     assert caught.value.filename == str(tmp_path / "none" / "plan.json")
 
 
-@pytest.fixture
+@contextmanager
 def small_files() -> Iterator[int]:
-    """Files of no more bytes than this can be written: a disk that fills up in the midst of one."""
+    """Files of no more bytes than this can be written: a disk that fills up in the midst of one. For a block, and no
+    longer: the file that the tests' own output may go to is larger."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
@@ -67,11 +69,11 @@ def test_whatever_the_umask_its_owner_can_read_what_was_written(tmp_path: Path) 
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
-def test_where_the_disk_is_full_the_file_is_named_and_what_was_there_stays(tmp_path: Path, small_files: int) -> None:
+def test_where_the_disk_is_full_the_file_is_named_and_what_was_there_stays(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     save(path, b"one")
-    with pytest.raises(OSError, match=r"plan\.json") as caught:
-        save(path, b"b" * 2 * small_files)
+    with small_files() as most, pytest.raises(OSError, match=r"plan\.json") as caught:
+        save(path, b"b" * 2 * most)
     assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(path))
     assert {each: each.read_bytes() for each in tmp_path.iterdir()} == {path: b"one"}
 
@@ -101,11 +103,10 @@ class TestNewFiles:
         assert {path: path.read_text("utf-8") for path in texts} == texts
         assert {path.stat().st_mode & 0o777 & ~0o022 for path in texts} == {0o640}
 
-    def test_where_the_disk_is_full_nothing_is_left(self, tmp_path: Path, small_files: int) -> None:
+    def test_where_the_disk_is_full_nothing_is_left(self, tmp_path: Path) -> None:
         (tmp_path / "mine").mkdir()
-        texts = {tmp_path / "mine" / "a": "a", tmp_path / "new" / "deep" / "b": "b" * 2 * small_files}
-        with pytest.raises(OSError, match=r"new/deep/b") as caught:
-            write_new(texts, 0o600)
+        with small_files() as most, pytest.raises(OSError, match=r"new/deep/b") as caught:
+            write_new({tmp_path / "mine" / "a": "a", tmp_path / "new" / "deep" / "b": "b" * 2 * most}, 0o600)
         assert caught.value.errno == errno.EFBIG
         assert [*tmp_path.rglob("*")] == [tmp_path / "mine"]
 

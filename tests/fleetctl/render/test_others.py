@@ -229,5 +229,5 @@ class TestPart:
 
     def test_drift_that_is_expected_is_none_and_says_why(self) -> None:
         report = reports.a_drift(reports.drifted(expected="tried out"))
-        assert lines(report)[-1] == "No drift. 60 pools, 900 offers as the files say, 1 expected."
+        assert lines(report)[-1] == "No drift. 60 pools, 900 offers as the files say or expect, 1 expected."
         assert "    expected: tried out" in lines(report)
