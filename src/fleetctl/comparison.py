@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from better_compute.domain.atoms import CLASSES, ISOLATING
@@ -106,13 +106,12 @@ def compared(
     )
 
 
-def tombstone(pool: Pool, desired: Desired) -> str:
-    """The entry to write for a removed pool that is to be archived."""
+def tombstone(pool: Pool, desired: Desired, taken: Collection[str | None]) -> str:
+    """The entry to write for a removed pool that is to be archived; `taken` are the keys that entries have."""
     key = pool.idempotency_key
-    taken = any(entry.key == key for entry in desired.entries.values())
     if (
         key is not None
-        and not taken
+        and key not in taken
         and identity.is_derived(desired, key, pool.id)
         and key.startswith(desired.key_prefix or "")
     ):
@@ -151,6 +150,7 @@ def _was(base: Base | None, live: Live) -> Desired | None:
 def _no_base(removed: Sequence[Removed], desired: Desired) -> Stop:
     """Prune archives what a base names; without one the files must say it."""
     message = "--prune archives pools that the files at a base name, and there is no base"
-    lines = [tombstone(one.pool, desired) for one in removed]
+    taken = {entry.key for entry in desired.entries.values()}
+    lines = [tombstone(one.pool, desired, taken) for one in removed]
     hint = "give --base REF or --base-dir DIR" + (", or write these entries into `pools`" if lines else "")
     return Stop(EXIT_USAGE, message, lines, hint, "prune.base")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from better_compute.domain.problems import INVALID_STATE, UNCHECKED, Problem
@@ -26,7 +26,8 @@ def findings(comparison: Comparison, live: Live) -> list[Problem]:
     found += comparison.problems
     found += [_gone(entry) for entry in diff.gone]
     found += [_waiting(one) for one in diff.waiting]
-    found += [_removed(one, comparison) for one in comparison.left if one.pool.id not in comparison.renamed]
+    taken = {entry.key for entry in comparison.desired.entries.values()}
+    found += [_removed(one, comparison, taken) for one in comparison.left if one.pool.id not in comparison.renamed]
     if ORIGIN not in live.instance.capabilities and comparison.base is None:
         message = "this server does not say who made a pool, so pools that left the files cannot be told from others"
         hint = "--base names those that left them"
@@ -70,11 +71,11 @@ def _used(state: PoolState) -> Iterator[str]:
     return (f"{number} {resource} in use" for resource, number in sorted(used.items()) if number)
 
 
-def _removed(removed: Removed, comparison: Comparison) -> Problem:
+def _removed(removed: Removed, comparison: Comparison, taken: Collection[str | None]) -> Problem:
     pool, entry = removed.pool, removed.entry
     name = pool.idempotency_key or pool.id
     whose = f"it stood at {entry.place.source()}" if entry else "this fleet made it"
     message = f"{name} is live, {whose}, and no entry names it: it is left as it is"
     prune = " or give --prune" if entry else ""
-    hint = f"to archive it, write `{tombstone(pool, comparison.desired)}`{prune}"
+    hint = f"to archive it, write `{tombstone(pool, comparison.desired, taken)}`{prune}"
     return Problem(INVALID_STATE, "fleet.removed", message, name, hint, severity="warning")
