@@ -1,12 +1,14 @@
-"""What moved since the base: each difference is intent, where the files did, or drift, where the live state did."""
+"""What moved since the base: a difference is intent, where the files did; drift, where the live state did; or both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
+from better_compute.domain.state import PoolState, Terms
 from fleetctl.desired import Desired, PoolEntry
-from fleetctl.diff import Cause, Change, Diff, OfferDiff, PoolDiff, offer_changes, policy_changes, quota_changes
+from fleetctl.diff import Change, ChangeCause, Diff, OfferDiff, PoolDiff, offer_changes, policy_changes, quota_changes
 
 
 def labelled(diff: Diff, was: Desired | None) -> Diff:
@@ -17,18 +19,19 @@ def labelled(diff: Diff, was: Desired | None) -> Diff:
 
 def _pool(diff: PoolDiff, fleet: Desired) -> PoolDiff:
     was = fleet.entries.get(diff.entry.pool_id)
-    moved = _Moved(_paths(diff.entry, was))
+    before, now = _wished(was), _wished(diff.entry)
+    moved = _Moved(_paths(before, now), _paths(before, _found(diff.live, before)) if before else ())
     return replace(
         diff,
         changes=moved.label(diff.changes),
         owner_quota=moved.label(diff.owner_quota),
         offers=tuple(_offer(offer, diff.entry, was) for offer in diff.offers),
-        cause=_whole(diff, was, fleet),
+        cause=_whole(diff, was, fleet, moved),
     )
 
 
-def _whole(diff: PoolDiff, was: PoolEntry | None, fleet: Desired) -> Cause | None:
-    """Why the pool is to be created, or archived."""
+def _whole(diff: PoolDiff, was: PoolEntry | None, fleet: Desired, moved: _Moved) -> ChangeCause | None:
+    """Why the pool is to be created, or archived: whether it is there, not what it is like."""
     match diff.archives:
         case "tombstone":
             return "drift" if was is not None and was.archived else "intent"
@@ -38,55 +41,96 @@ def _whole(diff: PoolDiff, was: PoolEntry | None, fleet: Desired) -> Cause | Non
         case "removed":
             return "intent"
     if diff.live is None:
-        return "intent" if was is None or was.archived else "drift"
+        return "intent" if was is None or was.archived else _cause(files=moved.files.any, live=True)
     return None
 
 
-def _paths(now: PoolEntry, was: PoolEntry | None) -> list[str]:
-    """Where the wishes for the pool itself moved; all of them where there was none."""
-    if now.pool is None:
-        return []
-    if was is None or was.pool is None:
-        return ["gpuModel", "policy", "ownerQuota"]
-    paths = [change.path for change in policy_changes(was.pool.policy, now.pool.policy)]
-    if was.pool.gpu_model != now.pool.gpu_model:
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """A pool as a base, files or live state have it; `owner_quota` of None: unmanaged."""
+
+    gpu_model: str
+    policy: Mapping[str, Any]
+    owner_quota: Mapping[str, int] | None
+
+
+def _wished(entry: PoolEntry | None) -> _Pool | None:
+    """None where an entry asks for no pool, or there is none."""
+    if entry is None or entry.pool is None or entry.archived or entry.released:
+        return None
+    return _Pool(entry.pool.gpu_model, entry.pool.policy, entry.pool.owner_quota)
+
+
+def _found(live: PoolState | None, before: _Pool) -> _Pool | None:
+    """Rows that the base leaves alone cannot move away from it."""
+    if live is None or live.pool is None:
+        return None
+    rows = None if before.owner_quota is None else live.limits(live.pool.owner_id)
+    return _Pool(live.pool.gpu_model, live.pool.policy, rows)
+
+
+def _paths(before: _Pool | None, after: _Pool | None) -> list[str] | None:
+    """Where the pool itself moved; None: everywhere, since it came or went."""
+    if before is None or after is None:
+        return None
+    paths = [change.path for change in policy_changes(before.policy, after.policy)]
+    if before.gpu_model != after.gpu_model:
         paths.append("gpuModel")
-    if was.pool.owner_quota is None or now.pool.owner_quota is None:
-        paths += ["ownerQuota"] if was.pool.owner_quota != now.pool.owner_quota else []
+    if after.owner_quota is None or before.owner_quota is None:
+        paths += ["ownerQuota"] if before.owner_quota != after.owner_quota else []
     else:
-        paths += [change.path for change in quota_changes("ownerQuota", was.pool.owner_quota, now.pool.owner_quota)]
+        paths += [change.path for change in quota_changes("ownerQuota", before.owner_quota, after.owner_quota)]
     return paths
 
 
 def _offer(diff: OfferDiff, now: PoolEntry, was: PoolEntry | None) -> OfferDiff:
     """Where the base did not state the pool's offers, or the files do not, whatever differs is a wish."""
     if was is None or was.offers_are != now.offers_are:
-        return replace(diff, cause="intent", changes=_all(diff.changes, "intent"))
-    before, after = was.offers.get(diff.tenant_id), now.offers.get(diff.tenant_id)
+        moved = _Moved(None, ())
+    else:
+        before = was.offers.get(diff.tenant_id)
+        moved = _Moved(_terms(before, now.offers.get(diff.tenant_id)), _terms(before, diff.before))
+    whole = _cause(files=moved.files.any, live=moved.live.any)
+    return replace(diff, cause=whole, changes=moved.label(diff.changes))
+
+
+def _terms(before: Terms | None, after: Terms | None) -> list[str] | None:
+    """Where an offer moved; None: everywhere, since it came or went."""
     if (before is None) != (after is None):
-        return replace(diff, cause="intent", changes=_all(diff.changes, "intent"))
-    moved = _Moved(change.path for change in offer_changes(before, after))
-    return replace(diff, cause="drift", changes=moved.label(diff.changes))
-
-
-def _all(changes: Iterable[Change], cause: Cause) -> tuple[Change, ...]:
-    return tuple(replace(change, cause=cause) for change in changes)
+        return None
+    return [change.path for change in offer_changes(before, after)]
 
 
 class _Moved:
-    """The paths at which the files moved."""
+    """The paths at which the files, and the live state, moved away from the base; None: everywhere."""
 
-    def __init__(self, paths: Iterable[str]) -> None:
-        self.paths = set(paths)
-        self.around = {outer for path in self.paths for outer in _outer(path)}
+    def __init__(self, files: Iterable[str] | None, live: Iterable[str] | None) -> None:
+        self.files, self.live = _Side(files), _Side(live)
 
     def label(self, changes: Iterable[Change]) -> tuple[Change, ...]:
-        return tuple(replace(change, cause=self._cause(change.path)) for change in changes)
+        return tuple(replace(c, cause=_cause(files=self.files.at(c.path), live=self.live.at(c.path))) for c in changes)
 
-    def _cause(self, path: str) -> Cause:
+
+class _Side:
+    def __init__(self, paths: Iterable[str] | None) -> None:
+        self.everywhere = paths is None
+        self.paths = set(paths or ())
+        self.around = {outer for path in self.paths for outer in _outer(path)}
+
+    @property
+    def any(self) -> bool:
+        return self.everywhere or bool(self.paths)
+
+    def at(self, path: str) -> bool:
         """One value may be a leaf on one side and a map on the other."""
         own = path in self.paths or path in self.around or any(outer in self.paths for outer in _outer(path))
-        return "intent" if own else "drift"
+        return own or self.everywhere
+
+
+def _cause(*, files: bool, live: bool) -> ChangeCause:
+    if files:
+        return "both" if live else "intent"
+    return "drift"
 
 
 def _outer(path: str) -> Iterable[str]:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from better_compute.domain.commands import OfferPool, UpdatePool
+from better_compute.domain.commands import OfferPool, SetQuota, UnofferPool, UpdatePool
 from fleetctl.plan import Plan
 from tests.fleetctl.compared import TOMB, base, planned, told
 from tests.fleetctl.test_identity import offered, plane, pool_id
 from tests.fleets import OWNER
-from tests.model import entry
+from tests.model import ControlPlane, entry
 
 
 def causes(made: Plan) -> dict[str, tuple[str, ...]]:
@@ -79,3 +79,84 @@ def test_archives_have_the_cause_of_what_asks_for_them() -> None:
     live = plane(offered("a"))
     assert causes(planned(live, dead, base=base(offered("a")))) == {"archive a": ("intent",)}
     assert causes(planned(live, dead, base=base(dead))) == {"archive a": ("drift",)}
+
+
+# Where both moved, neither hides the other.
+
+
+def test_a_quota_that_both_moved_is_of_both_and_of_files_alone_where_live_is_as_it_was() -> None:
+    live = plane(offered("a", 24), offered("b", 24), offered("c", 24))
+    live.do(OfferPool(tenant_id=OWNER, pool_id=pool_id("a"), to_tenant_id="acme", quota={"gpu": 64, "vcpu": 5}))
+    live.do(OfferPool(tenant_id=OWNER, pool_id=pool_id("c"), to_tenant_id="acme", quota={"gpu": 64}))
+    now = (offered("a", 32), offered("b", 32), offered("c", 24))
+    made = planned(live, *now, base=base(*(offered(key, 24) for key in "abc")))
+    assert causes(made) == {
+        "offer a to acme": ("intent", "drift"),
+        "offer b to acme": ("intent",),
+        "offer c to acme": ("drift",),
+    }
+    [first] = [operation for operation in made.operations if operation.name == "a"]
+    assert {c.path: c.cause for c in first.changes} == {"quota.gpu": "both", "quota.vcpu": "drift"}
+
+
+def test_every_field_that_both_moved_is_of_both() -> None:
+    def wished(owner: int, priority: int, descendants: bool, policy: Any) -> dict[str, Any]:
+        offer = {"toTenantId": "acme", "quota": {"gpu": 1}, "priority": priority, "includeDescendants": descendants}
+        return entry("a", policy=policy, ownerQuota={"gpu": owner}, offers=[offer])
+
+    was = wished(8, 1, False, {"x": 1, "deep": {"y": 1}, "list": [1]})
+    live, own = plane(was), pool_id("a")
+    live.do(UpdatePool(tenant_id=OWNER, pool_id=own, policy={"x": 2, "list": [2]}, gpu_model="H200"))
+    live.do(SetQuota(tenant_id=OWNER, pool_id=own, to_tenant_id=OWNER, quota={"gpu": 64}))
+    live.do(
+        OfferPool(tenant_id=OWNER, pool_id=own, to_tenant_id="acme", quota={}, priority=2, include_descendants=True)
+    )
+    now = {**wished(32, 3, False, {"x": 3, "deep": {"y": 3}, "list": [1]}), "gpuModel": "B200"}
+    assert by_path(planned(live, now, base=base(was))) == {
+        "gpuModel": "both",
+        "policy.deep": "both",
+        "policy.list": "drift",
+        "policy.x": "both",
+        "ownerQuota.gpu": "both",
+        "priority": "both",
+        "includeDescendants": "drift",
+    }
+
+
+@pytest.mark.parametrize(
+    ("was", "hand", "now", "cause"),
+    [
+        (None, None, 8, ("intent",)),
+        (None, 64, 8, ("intent", "drift")),  # came on both sides
+        (None, 64, None, ("drift",)),
+        (24, 24, None, ("intent",)),
+        (24, 64, None, ("intent", "drift")),  # what goes is not what the files let go
+        (24, None, 24, ("drift",)),
+        (24, None, 32, ("intent", "drift")),  # went on one side, moved on the other
+    ],
+)
+def test_offers_that_come_and_go_on_both_sides(was: Any, hand: Any, now: Any, cause: tuple[str, ...]) -> None:
+    def wished(gpus: int | None) -> dict[str, Any]:
+        return entry("a", offers=[]) if gpus is None else offered("a", gpus)
+
+    live = plane(wished(was))
+    if hand is not None:
+        live.do(OfferPool(tenant_id=OWNER, pool_id=pool_id("a"), to_tenant_id="acme", quota={"gpu": hand}))
+    elif was is not None:
+        live.do(UnofferPool(tenant_id=OWNER, pool_id=pool_id("a"), to_tenant_id="acme"))
+    made = planned(live, wished(now), base=base(wished(was)))
+    assert [operation.causes for operation in made.operations] == [cause]
+
+
+def test_a_pool_that_went_and_that_the_files_moved_is_of_both() -> None:
+    made = planned(ControlPlane(), offered("a", policy={"x": 2}), base=base(offered("a", policy={"x": 1})))
+    assert causes(made) == {"create a": ("intent", "drift"), "offer a to acme": ("drift",)}
+
+
+@pytest.mark.parametrize(
+    "was", [entry("b"), {"idempotencyKey": "a", **TOMB}, {"idempotencyKey": "a", "released": True}]
+)
+def test_where_the_base_asks_for_no_such_pool_nothing_moved_away_from_it(was: dict[str, Any]) -> None:
+    live = plane(offered("a", 24, policy={"x": 1}), entry("b"))
+    made = planned(live, offered("a", 32, policy={"x": 2}), entry("b"), base=base(was))
+    assert set(causes(made).values()) == {("intent",)}

@@ -1,7 +1,19 @@
 """Desired against live state: what differs. Knows neither YAML nor HTTP."""
 
 from fleetctl.diff.fields import offer_changes, owner_changes, policy_changes, quota_changes
-from fleetctl.diff.parts import ABSENT, CAUSES, Archives, Cause, Change, Diff, OfferDiff, PoolDiff, Removed, Waiting
+from fleetctl.diff.parts import (
+    ABSENT,
+    CAUSES,
+    Archives,
+    Cause,
+    Change,
+    ChangeCause,
+    Diff,
+    OfferDiff,
+    PoolDiff,
+    Removed,
+    Waiting,
+)
 from fleetctl.diff.pools import compare
 
 __all__ = [
@@ -10,6 +22,7 @@ __all__ = [
     "Archives",
     "Cause",
     "Change",
+    "ChangeCause",
     "Diff",
     "OfferDiff",
     "PoolDiff",

@@ -14,6 +14,8 @@ Archives = Literal["tombstone", "replaced", "removed"]
 Cause = Literal["intent", "drift"]
 """What moved since the base: the files, or the live state."""
 CAUSES: Final[tuple[Cause, ...]] = ("intent", "drift")
+ChangeCause = Cause | Literal["both"]
+"""Of a single difference: `both` moved, so that neither alone made it what it is."""
 
 
 class Absent:
@@ -34,7 +36,7 @@ class Change:
     path: str
     before: Any
     after: Any
-    cause: Cause | None = None
+    cause: ChangeCause | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +47,7 @@ class OfferDiff:
     before: Terms | None
     after: Terms | None
     changes: tuple[Change, ...]
-    cause: Cause | None = None
+    cause: ChangeCause | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,7 @@ class PoolDiff:
     owner_quota: tuple[Change, ...] = ()
     offers: tuple[OfferDiff, ...] = ()
     problems: tuple[Problem, ...] = ()
-    cause: Cause | None = None
+    cause: ChangeCause | None = None
 
 
 @dataclass(frozen=True, slots=True)

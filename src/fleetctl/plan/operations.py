@@ -10,7 +10,7 @@ from better_compute.domain.commands import ArchivePool, CreatePool, OfferPool, S
 from better_compute.domain.state import Pool, PoolState, Terms
 from better_compute.domain.values import Json
 from fleetctl.desired.inputs import spec_json, terms_json
-from fleetctl.diff import CAUSES, Cause, Change, Diff, OfferDiff, PoolDiff
+from fleetctl.diff import CAUSES, Cause, Change, ChangeCause, Diff, OfferDiff, PoolDiff
 from fleetctl.plan import effects
 from fleetctl.plan.operation import Inverse, Operation, Reason, Severity
 
@@ -205,10 +205,10 @@ def _why(diff: PoolDiff) -> Reason:
     return Reason("tombstone", "the files mark it archived")
 
 
-def _causes(changes: Iterable[Change], whole: Cause | None = None) -> tuple[Cause, ...]:
+def _causes(changes: Iterable[Change], whole: ChangeCause | None = None) -> tuple[Cause, ...]:
     """What moved since the base; the changes tell of an object that is there on both sides, else `whole` does."""
     found = {change.cause for change in changes} | {whole}
-    return tuple(cause for cause in CAUSES if cause in found)
+    return tuple(cause for cause in CAUSES if cause in found or "both" in found)
 
 
 def _exact(wished: Mapping[str, int], live: Mapping[str, int]) -> dict[str, int]:

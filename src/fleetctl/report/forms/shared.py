@@ -44,13 +44,13 @@ class Note(TypedDict):
 class Change(TypedDict):
     """One difference. A side that is left out is not there: neither null nor empty nor zero; of a quota it says that
     there is no row, which grants 0. `sensitive`: the values differ and may not be shown. `cause`, where there is a
-    base: `intent`, the files moved away from it; `drift`, the live state did."""
+    base: `intent`, the files moved away from it; `drift`, the live state did; `both` did."""
 
     path: str
     before: NotRequired[Json]
     after: NotRequired[Json]
     sensitive: NotRequired[Literal[True]]
-    cause: NotRequired[Cause]
+    cause: NotRequired[Cause | Literal["both"]]
 
 
 class Server(TypedDict):
