@@ -61,7 +61,8 @@ def test_what_somebody_changed_names_him_and_when(home: Home) -> None:
 def test_loser_and_operation_say_whose_change_it_was(home: Home, form: str) -> None:
     by_hand(home, "fra1-a", "acme", 12)
     said = plan(home, form=form).out
-    assert said.count("drift: by sa_hand since 20") == 2
+    assert said.count("drift: by sa_hand since 20") == 1
+    assert said.count("undoes what sa_hand changed since 20") == 1
     assert "1 operation undoes what moved behind the files" in said
     assert "not applied yet" not in said
 
@@ -88,7 +89,20 @@ def test_a_loser_by_both_is_marked_in_part(home: Home) -> None:
     by_hand(home, "fra1-b", "acme", 3)
     wish(home, entry("fra1-a", {"acme": 4}), WAS[1])
     [line] = [line for line in plan(home, form="text").out.split("\n") if "loses 7 H100 GPUs and 1 offer in" in line]
-    assert ", in part drift: by sa_hand since 20" in line
+    assert ", in part undoes what sa_hand changed since 20" in line
+
+
+def test_a_raise_in_the_files_does_not_hide_whose_raise_it_takes_back(home: Home) -> None:
+    by_hand(home, "fra1-a", "acme", 64)
+    wish(home, entry("fra1-a", {"acme": 32}), WAS[1])
+    report = plan(home).report
+    assert (report["operations"][0]["causes"], report["drift"][0]["actorId"]) == (["intent", "drift"], "sa_hand")
+    assert report["operations"][0]["changes"][0]["cause"] == "both"
+    assert report["summary"]["drift"] == {"changed": 1, "pending": 0}
+    said = plan(home, form="text").out
+    assert "loses 32 H100 GPUs in fra1-a, undoes what sa_hand changed since 20" in said
+    assert " and drift: by sa_hand since 20" in said
+    assert "1 operation undoes what moved behind the files" in said
 
 
 def test_a_plan_from_a_snapshot_says_the_same(home: Home) -> None:

@@ -30,7 +30,7 @@ def hand(one: UndoneOperation | None) -> str:
     return "" if one is None else f"{one['kind']} {one['actorId']}"
 
 
-def told(found: Sequence[UndoneOperation]) -> str:
+def told(found: Sequence[UndoneOperation], drift: str = "drift: by {}") -> str:
     """`drift: by alice since ...`, `not applied yet`, or both; of several the first time."""
     changed = [one for one in found if one["kind"] == "changed"]
     parts = []
@@ -38,10 +38,15 @@ def told(found: Sequence[UndoneOperation]) -> str:
         actors = dict.fromkeys(escape(one["actorId"] or _NOBODY) for one in changed)
         times = [one["since"] for one in changed if one["since"] is not None]
         since = f" since {time(min(times))}" if times else ""
-        parts.append(f"drift: by {listed([*actors], 'caller')}{since}")
+        parts.append(drift.format(listed([*actors], "caller")) + since)
     if len(changed) < len(found):
         parts.append(NOT_APPLIED)
     return ", ".join(parts)
+
+
+def lost(found: Sequence[UndoneOperation]) -> str:
+    """The same of what a tenant loses: who moved live state did not take it, the operation does."""
+    return told(found, "undoes what {} changed")
 
 
 def summed(counts: Mapping[str, int]) -> Iterator[str]:
