@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from pathlib import Path
 
 from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_OWNER_QUOTA, DEFAULT_SHARING
 from better_compute.domain.ids import derive
 from better_compute.domain.state import Pool, PoolState
 from better_compute.domain.values import Json
-from fleetctl import machine
-from fleetctl.desired import Desired, Embedded
+from fleetctl import identity, machine
+from fleetctl.desired import Desired, Embedded, PoolEntry
 from fleetctl.desired.inputs import without_zeros
-from fleetctl.desired.shape import API_VERSION, UNNAMED
+from fleetctl.desired.records import names
+from fleetctl.desired.shape import API_VERSION, UNNAMED, Root
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files.fleet import FIRST
 from fleetctl.files.text import MAX_BYTES
+from fleetctl.files.unread import hides
 from fleetctl.files.writing import to_yaml
 from fleetctl.live import Live
 
@@ -30,33 +33,72 @@ _MODELINE = f"# yaml-language-server: $schema={SCHEMA}\n"
 _ROOM = MAX_BYTES // 2
 """Bytes of a file, after which a site goes on in the next one."""
 
+_WRITTEN_OUT = "defaults"
+"""What it says stands in each entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A live pool, with the entry of the fleet that means it."""
+
+    state: PoolState
+    pool: Pool
+    entry: PoolEntry | None
+
+    @property
+    def key(self) -> str | None:
+        return (self.entry.key if self.entry else None) or self.pool.idempotency_key
+
 
 def root_fields(desired: Desired, server: str | Embedded, directory: Path) -> dict[str, Json]:
-    """The root fields of the exported fleet; `server` is the one that was read, `directory` where the files will be."""
+    """The root fields of the exported fleet, with its checks: what the files say, but for what entries leave out.
+    `server` is the one that was read, `directory` where the files will be."""
     embedded: Json = server
     if isinstance(server, Embedded):
         embedded = {"embedded": os.path.relpath(server.database, directory)}
         if server.world is not None:
             embedded["world"] = os.path.relpath(server.world, directory)
-    return {
-        "apiVersion": API_VERSION,
-        **({} if desired.fleet == UNNAMED else {"fleet": desired.fleet}),
-        "tenantId": desired.tenant_id,
-        "caller": desired.caller,
-        **({} if desired.key_prefix is None else {"keyPrefix": desired.key_prefix}),
-        "server": embedded,
-    }
+    said: dict[str, Json] = {name: place.value() for name, place in desired.places.items()}
+    said |= {"apiVersion": API_VERSION, "tenantId": desired.tenant_id, "caller": desired.caller, "server": embedded}
+    if desired.fleet != UNNAMED:
+        said["fleet"] = desired.fleet
+    if desired.key_prefix is not None:
+        said["keyPrefix"] = desired.key_prefix
+    if before := [name for name in desired.previous_callers if name != desired.caller]:
+        said["previousCallers"] = [*before]
+    else:
+        said.pop("previousCallers", None)
+    made = {name: said[name] for name in names(Root) if name in said and name != _WRITTEN_OUT}
+    if desired.checks:
+        made["checks"] = [check.place.value() for check in desired.checks]
+    return made
+
+
+def fitted(root: Mapping[str, Json], found: Sequence[tuple[str, dict[str, Json]]]) -> tuple[dict[str, Json], list[str]]:
+    """The root fields without the globs of `exclude` that would hide a file of the export, and those globs."""
+    globs = root.get("exclude")
+    if not isinstance(globs, list):
+        return {**root}, []
+    written = by_file(root, found)
+    hiding = [str(glob) for glob in globs if any(hides(str(glob), file) for file in written)]
+    left = {"exclude": kept} if (kept := [glob for glob in globs if glob not in hiding]) else {}
+    return {name: value for name, value in root.items() if name != "exclude"} | left, hiding
 
 
 def entries(live: Live, desired: Desired) -> list[tuple[str, dict[str, Json]]]:
     """Each pool that is not archived as (site, entry), by site and key. A pool has its key where the fleet derives its
-    id from that; else it is adopted by its id, with the key beside it where that names nothing else."""
-    pools = [state for state in live.pools.values() if state.pool is not None and not state.pool.archived]
-    keys = Counter(state.pool.idempotency_key for state in pools if state.pool)
+    id from that; else it is adopted by its id, with the key beside it where that names nothing else. One that has an
+    entry in the fleet goes by the key of that, which guards and expected differences may name."""
+    meant = identity.settle(desired, live.pools).desired.entries if desired.caller else desired.entries
+    pools = [
+        _Found(state, state.pool, meant.get(state.pool.id))
+        for state in live.pools.values()
+        if state.pool is not None and not state.pool.archived
+    ]
+    keys = Counter(each.key for each in pools)
     alone = {key for key, number in keys.items() if number == 1} - live.pools.keys()
-    made = [(state.pool, _entry(state, state.pool, desired, alone)) for state in pools if state.pool]
-    made.sort(key=lambda each: (each[0].site_id, each[0].idempotency_key or "", each[0].id))
-    return [(pool.site_id, entry) for pool, entry in made]
+    pools.sort(key=lambda each: (each.pool.site_id, each.key or "", each.pool.id))
+    return [(each.pool.site_id, _entry(each, desired, alone)) for each in pools]
 
 
 def one_text(root: Mapping[str, Json], found: Iterable[tuple[str, dict[str, Json]]]) -> str:
@@ -97,10 +139,11 @@ def save(directory: Path, files: Mapping[str, str]) -> None:
         raise Stop(EXIT_ERROR, message, rule="export.out") from error
 
 
-def _entry(state: PoolState, pool: Pool, desired: Desired, alone: AbstractSet[str | None]) -> dict[str, Json]:
+def _entry(found: _Found, desired: Desired, alone: AbstractSet[str | None]) -> dict[str, Json]:
     """What differs from a default alone, but for the offers: those are stated, also where there are none."""
+    state, pool = found.state, found.pool
     fields: dict[str, Json] = {
-        **_names(pool, desired, alone),
+        **_names(found, desired, alone),
         "siteId": pool.site_id,
         "class": pool.class_,
         "gpuModel": pool.gpu_model,
@@ -116,13 +159,15 @@ def _entry(state: PoolState, pool: Pool, desired: Desired, alone: AbstractSet[st
     owner = without_zeros(state.limits(pool.owner_id))
     if owner != DEFAULT_OWNER_QUOTA:
         fields["ownerQuota"] = _quota(owner, pool)
+    if found.entry and found.entry.protect:
+        fields["protect"] = True
     fields["offers"] = [_offer(state, pool, t) for t in sorted(state.offers) if t != pool.owner_id]
     return fields
 
 
-def _names(pool: Pool, desired: Desired, alone: AbstractSet[str | None]) -> dict[str, Json]:
+def _names(found: _Found, desired: Desired, alone: AbstractSet[str | None]) -> dict[str, Json]:
     """A key alone says that the pool is the one which derives from it: a key of another caller's would make another."""
-    key = pool.idempotency_key
+    key, pool = found.key, found.pool
     if key is None or key not in alone:
         return {"id": pool.id}
     derived = derive("pool", desired.tenant_id, desired.caller or "", key) == pool.id

@@ -21,6 +21,8 @@ from fleetctl import export
 from fleetctl.cli import schemas
 from fleetctl.desired import Desired, Embedded
 from fleetctl.desired.load import assemble, load
+from fleetctl.desired.records import names
+from fleetctl.desired.shape import Root
 from fleetctl.errors import Stop
 from fleetctl.files import read_text
 from fleetctl.formatting import format_fleet, format_text
@@ -228,6 +230,80 @@ class TestFiles:
         server = Embedded("/fleet/.fleet/plane.db", "/fleet/world.yaml")
         made = export.root_fields(a_fleet(), server, Path("/fleet/exported"))["server"]
         assert made == {"embedded": "../.fleet/plane.db", "world": "../world.yaml"}
+
+
+LIMITED: dict[str, Any] = {
+    "fleet": "platform",
+    "keyPrefix": "fra1-",
+    "previousCallers": ["sa_other"],
+    "defaults": {"pool": {"sharing": "mig"}},
+    "exclude": ["notes/**", "site_*"],
+    "prices": {"H100": 2.5, "H200": 3},
+    "expected": [
+        {"key": "fra1-b", "path": "policy.maxPending", "until": "2030-01-01T00:00+01:00", "reason": "a trial: ends"}
+    ],
+    "guards": {
+        "maxArchives": 0,
+        "maxOversell": None,
+        "allowBelowUse": True,
+        "protect": ["fra1-new", "pool_x"],
+        "freeze": [{"from": "2026-12-20T00:00Z", "to": "2027-01-02T00:00Z", "reason": "holidays"}],
+    },
+    "checks": [
+        {"name": "b", "severity": "deny", "expr": "pools.all(p, p.gpuModel == 'H100')", "message": "H100 alone"},
+        {"name": "a", "severity": "warn", "each": "pool", "expr": "pool.siteId != ''\n", "message": "one: line"},
+    ],
+}
+"""A value for every root field that says something of how a plan is judged."""
+
+
+class TestRootFields:
+    def limits(self, fleet: Desired) -> tuple[Any, ...]:
+        return (
+            fleet.guards, fleet.checks, fleet.prices, fleet.expected, fleet.previous_callers, fleet.key_prefix,
+            fleet.allow_empty,
+        )  # fmt: skip
+
+    def test_all_that_limits_a_plan_stays_as_it_is(self, tmp_path: Path) -> None:
+        home = Home(tmp_path)
+        home.wish(entry("fra1-old", {"acme": 8}), entry("fra1-b", []), fleet="platform")
+        home.apply()
+        renamed = entry("fra1-new", {"acme": 8}, previously="fra1-old", protect=True, sharing="exclusive")
+        home.wish(renamed, entry("fra1-b", [], sharing="exclusive"), **LIMITED)
+        wished, out = load(home.directory), tmp_path / "exported"
+        ran = home.run("export", "--out", out)
+        assert ran.code == 0, ran.said
+        assert "Left out of exclude, which would hide files of the export: site_*" in ran.err
+        written = load(out)
+        assert self.limits(written) == self.limits(wished)
+        assert written.places["exclude"].value() == ["notes/**"]
+        assert {e.key: e.protect for e in written.entries.values()} == {"fra1-new": True, "fra1-b": False}
+        home.directory = out
+        report = home.plan().report
+        assert report["operations"] == []
+        assert [f["message"] for f in report["findings"] if f["rule"] == "guard.protect"] == [
+            "pool_x is protected, and neither an entry nor a live pool has this key or id"
+        ]
+        assert home.run("fmt", "--check").code == 0
+        text = tmp_path / "text"
+        text.mkdir()
+        (text / "fleet.yaml").write_text(home.run("export").out)
+        assert self.limits(load(text)) == self.limits(wished)
+
+    def test_every_root_field_is_kept_or_stands_in_the_entries(self) -> None:
+        written = {*LIMITED, "apiVersion", "tenantId", "caller", "server", "allowEmpty"}
+        assert {*names(Root), "checks"} == written
+
+    def test_a_caller_of_the_environment_is_no_previous_one(self, tmp_path: Path) -> None:
+        home = Home(tmp_path)
+        home.wish(entry("fra1-b", []))
+        home.apply()
+        text = (home.directory / "fleet.yaml").read_text()
+        root = {name: value for name, value in json.loads(text).items() if name != "caller"}
+        (home.directory / "fleet.yaml").write_text(json.dumps({**root, "previousCallers": ["sa_fleet"]}))
+        ran = home.run("export", "--out", tmp_path / "exported", FLEETCTL_CALLER="sa_fleet")
+        assert ran.code == 0, ran.said
+        assert load(tmp_path / "exported").previous_callers == ()
 
 
 def test_thousands_of_pools_cost_no_square() -> None:

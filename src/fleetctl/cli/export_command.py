@@ -14,10 +14,13 @@ from fleetctl.cli.options import Common
 @click.command(
     "export",
     help="Print the live pools and offers as fleet files whose plan is empty. They hold secrets in clear. The root"
-    " fields are those of the fleet at PATH; where none is, the variables FLEETCTL_SERVER, FLEETCTL_TENANT and"
-    " FLEETCTL_CALLER say them.",
+    " fields and checks are those of the fleet at PATH, its guards among them; what its defaults and policies say"
+    " stands in each entry. Where no fleet is, the variables FLEETCTL_SERVER, FLEETCTL_TENANT and FLEETCTL_CALLER say"
+    " the root fields, and FLEETCTL_TOKEN who asks.",
     epilog=options.examples(
-        "fleetctl export fleet/ --out exported/", "fleetctl export --server https://compute.example.com > fleet.yaml"
+        "fleetctl export fleet/ --out exported/",
+        "FLEETCTL_TENANT=root FLEETCTL_CALLER=sa_fleet \\\n"
+        "    fleetctl export --server https://compute.example.com --token-file token > fleet.yaml",
     ),
 )
 @options.common(options.fleet, options.output, options.target)

@@ -34,7 +34,7 @@ class Unread:
                 self._paths.add(real)
         for glob in exclude if isinstance(exclude, Seq) else ():
             if isinstance(glob, str):
-                self._globs.append([part for part in glob.split("/") if part not in ("", ".")])
+                self._globs.append(_parts(glob))
 
     def __contains__(self, found: FoundFile) -> bool:
         real = os.path.relpath(found.real, self._root).replace(os.sep, "/")
@@ -44,6 +44,16 @@ class Unread:
         """Whether a glob matches this relative path."""
         parts = file.split("/")
         return any(glob and _matches(glob, parts) for glob in self._globs)
+
+
+def hides(glob: str, file: str) -> bool:
+    """Whether a glob of `exclude` matches a relative path."""
+    parts = _parts(glob)
+    return bool(parts) and _matches(parts, file.split("/"))
+
+
+def _parts(glob: str) -> list[str]:
+    return [part for part in glob.split("/") if part not in ("", ".")]
 
 
 def _matches(glob: Sequence[str], parts: Sequence[str]) -> bool:

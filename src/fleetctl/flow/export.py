@@ -32,6 +32,9 @@ def export(request: Request, out: Path | None, schema: str, *, as_json: bool = F
     with opened(request, wished) as session:
         root = exporting.root_fields(wished, session.target.server, Path(os.path.abspath(out or request.directory)))
         found = exporting.entries(session.live, wished)
+    root, hiding = exporting.fitted(root, found)
+    if hiding:
+        request.tell(f"Left out of exclude, which would hide files of the export: {', '.join(hiding)}")
     # 4. Write it, and say what it holds.
     if out is None:
         return FileText(_text(request, root, found, as_json=as_json), f"The export {snapshot.IN_CLEAR}")
