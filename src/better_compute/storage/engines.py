@@ -75,7 +75,10 @@ def _file(name: str) -> str:
         raise refused(f"{SQLITE} is followed by the path of a file")
     path = Path(name)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.parent.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # A directory that is made for live state belongs into no repository, whatever that ignores.
+            (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
         if path.exists() and not (path.is_file() or path.is_dir()):
             # SQLite would wait for the other end of a pipe, and read a device for ever.
             raise refused(f"the database file {name!r} cannot be opened: Not a file")

@@ -21,8 +21,9 @@ _FIELDS = {"--fleet": "fleet", "--tenant": "tenantId", "--caller": "caller", "--
 @click.command(
     "init",
     help="Begin a fleet in DIR, or here: commented files that work at once with an embedded control plane, and for "
-    "GitHub the jobs that plan, apply and look for drift, and CODEOWNERS on pins and guards. Where any of the files is "
-    "there already, nothing is written.",
+    "GitHub the jobs that plan, apply and look for drift, and CODEOWNERS on pins and guards. Where any of the files "
+    "is there already, nothing is written; but .gitignore and CODEOWNERS, wherever GitHub reads it, may be there: they "
+    "stay as they are, and the lines to add are shown.",
     epilog=options.examples("fleetctl init fleet", "fleetctl init fleet --server https://compute.example.com"),
 )
 @click.argument("directory", type=Named(path_type=Path, file_okay=False), default=".", metavar="[DIR]")

@@ -30,12 +30,15 @@ _SERVED: Final = (
 def outline(report: InitReport, **_: bool) -> Outline:
     files = tuple(Item(mark="+", tone="good", subject=escape(file)) for file in report["files"])
     lines = tuple(Item(subject=escape(line)) for line in report["toIgnore"])
+    own = report["toOwn"]
+    owners = tuple(Item(subject=escape(line)) for line in own["lines"]) if own else ()
     return Outline(
         kind="init",
         fleet=report["fleet"],
         sections=filled(
             Section(title="Written", items=files),
             Section(title="Not ignored by git yet", items=lines),
+            Section(title=f"To add to {escape(own['file']) if own else ''}", items=owners),
             Section(title="Next", items=_next(report), in_columns=True),
         ),
         closing=(_sum(report),),
@@ -50,5 +53,5 @@ def _next(report: InitReport) -> tuple[Item, ...]:
 
 def _sum(report: InitReport) -> Sentence:
     files = count(len(report["files"]), "file")
-    end = Words(f": {files} written. Each says what to change in it.", "good")
+    end = Words(f": {files} written. Their comments say what to change.", "good")
     return Words("Fleet ", "good"), Words(escape(report["fleet"]), "good", foreign=True), end

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 
 def of_init(started: Started) -> forms.InitReport:
-    choices = started.choices
+    choices, own = started.choices, started.to_own
     return {
         "formatVersion": FORMAT_VERSION,
         "kind": "init",
         "directory": mask_message(started.directory),
         "files": [mask_message(file) for file in started.files],
         "toIgnore": list(started.to_ignore),
+        "toOwn": None if own is None else {"file": mask_message(own[0]), "lines": list(own[1])},
         "fleet": choices.fleet,
         "tenantId": choices.tenant,
         "caller": choices.caller,

@@ -21,10 +21,11 @@ _FILES: Final = {
     "first.fleet-test.yaml": "first.fleet-test.yaml",
 }
 """Below the fleet's directory -> template; `world.yaml` besides, where the control plane is embedded."""
-_CI: Final = {".github/CODEOWNERS": "github/CODEOWNERS", ".github/workflows/fleet.yml": "github/fleet.yml"}
-"""Below the top of the repository, where GitHub looks for them."""
+_JOBS: Final = ".github/workflows/fleet.yml"
+_OWNERS: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
+"""Where GitHub looks for code owners: the first that is there counts, and no other."""
 _IGNORE: Final = ".gitignore"
-"""Also below the top: what the jobs and people write there, tokens among it, belongs into no repository."""
+"""Below the top of the repository, as those: what the jobs and people write there, tokens among it, is none of its."""
 _UNNAMED: Final = re.compile(r"""[*?!#$\[\]\\"]""")
 """What the name of a directory cannot have in CODEOWNERS, or would mean something in a workflow."""
 _EMBEDDED: Final = """
@@ -60,22 +61,26 @@ class Choices:
 class Started:
     """What was written: `directory` is spelled as it was asked for, and `files` are named from the same place.
 
-    `to_ignore`: lines that the `.gitignore` which is there lacks; it is nobody else's to change."""
+    `to_ignore`: lines that the `.gitignore` which is there lacks; it is nobody else's to change. `to_own`: the same of
+    the code owners that are there, by the name of their file."""
 
     directory: str
     files: tuple[str, ...]
     choices: Choices
-    to_ignore: tuple[str, ...]
+    to_ignore: tuple[str, ...] = ()
+    to_own: tuple[str, tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file to write: its parts below a directory that stays where it is, and how it is named to people."""
+    """A file to write: its parts below a directory that stays where it is, and how it is named to people. One that is
+    `shared` may be there already: then people add our lines to it."""
 
     base: Path
     name: str
     shown: str
     text: str
+    shared: bool = False
 
     @property
     def path(self) -> Path:
@@ -97,13 +102,12 @@ class _File:
 def start(directory: Path, choices: Choices, more: Mapping[str, str]) -> Started:
     """Write a starter fleet into a directory, which is made where there is none; `more` are further texts by their name
     below it. All is written, or nothing. Raises Stop where any of the files is there already, or cannot be written."""
-    files = [*_files(directory, choices, more)]
-    to_ignore: tuple[str, ...] = ()
-    if os.path.lexists(files[-1].path):
-        to_ignore = _lacking(files.pop())
+    wanted = [*_files(directory, choices, more)]
+    lacking = {file.name: (file.shown, _lacking(file)) for file in wanted if file.shared and os.path.lexists(file.path)}
+    files = [file for file in wanted if file.name not in lacking]
     if there := {file: found for file in files if (found := file.obstacle())}:
-        at_top = all(file.name in _CI for file in there)
-        hint = "--no-ci begins a fleet without them: add it to the jobs that are there" if at_top else _away(choices)
+        of_jobs = all(file.name == _JOBS for file in there)
+        hint = "--no-ci begins a fleet without them: add it to the jobs that are there" if of_jobs else _away(choices)
         raise Stop(
             EXIT_ERROR, "there are files already, and none is overwritten", [*there.values()], hint, "init.exists"
         )
@@ -112,7 +116,9 @@ def start(directory: Path, choices: Choices, more: Mapping[str, str]) -> Started
     except OSError as error:
         message = f"{error.filename} cannot be written: {error.strerror}; nothing is left of the starter"
         raise Stop(EXIT_ERROR, message) from error
-    return Started(str(directory), tuple(file.shown for file in files), choices, to_ignore)
+    _, to_ignore = lacking.pop(_IGNORE, ("", ()))
+    to_own = next((own for own in lacking.values() if own[1]), None)
+    return Started(str(directory), tuple(file.shown for file in files), choices, to_ignore, to_own)
 
 
 def _away(choices: Choices) -> str:
@@ -120,7 +126,7 @@ def _away(choices: Choices) -> str:
 
 
 def _lacking(file: _File) -> tuple[str, ...]:
-    """The patterns of our `.gitignore` that are not in the one that is there."""
+    """Our lines that are not in the file that is there."""
     try:
         there = file.path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -130,7 +136,7 @@ def _lacking(file: _File) -> tuple[str, ...]:
 
 
 def _files(directory: Path, choices: Choices, more: Mapping[str, str]) -> Iterator[_File]:
-    """All files; `.gitignore` is the last. Those at the top of the repository may stand above the directory."""
+    """All files. Those at the top of the repository may stand above the directory."""
     real = Path(os.path.realpath(directory))
     top = next((parent for parent in (real, *real.parents) if (parent / ".git").exists()), real)
     from_here = top if directory.is_absolute() else Path(os.path.relpath(top))
@@ -140,9 +146,11 @@ def _files(directory: Path, choices: Choices, more: Mapping[str, str]) -> Iterat
         yield _File(real, name, str(directory / name), _filled(template, words))
     for name, text in more.items():
         yield _File(real, name, str(directory / name), text)
-    for name, template in (_CI if choices.ci else {}).items():
-        yield _File(top, name, str(from_here / name), _filled(template, words))
-    yield _File(top, _IGNORE, str(from_here / _IGNORE), _filled("gitignore", words))
+    if choices.ci:
+        owners = next((name for name in _OWNERS if os.path.lexists(top / name)), _OWNERS[0])
+        yield _File(top, owners, str(from_here / owners), _filled("github/CODEOWNERS", words), shared=True)
+        yield _File(top, _JOBS, str(from_here / _JOBS), _filled("github/fleet.yml", words))
+    yield _File(top, _IGNORE, str(from_here / _IGNORE), _filled("gitignore", words), shared=True)
 
 
 def _words(choices: Choices, below: str) -> Mapping[str, str]:

@@ -116,7 +116,7 @@ def test_what_the_environment_pins_is_what_it_begins_with(begun: Path) -> None:
     assert "tenantId: platform" in (begun / "fleet.yaml").read_text()
 
 
-@pytest.mark.parametrize("there", sorted(WRITTEN - {".gitignore"}))
+@pytest.mark.parametrize("there", sorted(WRITTEN - {".gitignore", ".github/CODEOWNERS"}))
 def test_where_a_file_is_there_none_is_written(fleet: Fleet, begun: Path, there: str) -> None:
     path = begun / there
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -217,7 +217,7 @@ def test_a_second_fleet_of_a_repository_is_refused_whole_and_has_a_way(fleet: Fl
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
         "STOPPED: there are files already, and none is overwritten\n"
-        "  .github/CODEOWNERS\n  .github/workflows/fleet.yml\n"
+        "  .github/workflows/fleet.yml\n"
         "Hint: --no-ci begins a fleet without them: add it to the jobs that are there\n"
     )
     assert files(begun) == before
@@ -234,13 +234,47 @@ def test_a_gitignore_that_is_there_stays_and_what_it_lacks_is_told(fleet: Fleet,
     (begun / ".gitignore").write_text("node_modules/\nplan.json\n.fleet/\n")
     document = json.loads(fleet("init", directory, "--format", "json").out)
     assert ".gitignore" not in document["files"]
-    assert document["toIgnore"] == ["compute.db*", "*.token", "comment.md", "report.json", "journal.jsonl"]
+    assert document["toIgnore"] == [
+        "compute.db*", "better-compute.db*", "*.token", "live.json", "exported/", "comment.md", "report.json",
+        "journal.jsonl",
+    ]  # fmt: skip
     assert (begun / ".gitignore").read_text() == "node_modules/\nplan.json\n.fleet/\n"
 
 
 def test_what_it_lacks_is_shown(fleet: Fleet, begun: Path) -> None:
     (begun / ".gitignore").write_text("node_modules/\n")
-    assert "\nNot ignored by git yet\n  .fleet/\n  compute.db*\n  *.token\n" in fleet("init").out
+    assert "\nNot ignored by git yet\n  .fleet/\n  compute.db*\n  better-compute.db*\n  *.token\n" in fleet("init").out
+
+
+@pytest.mark.parametrize("there", ["CODEOWNERS", "docs/CODEOWNERS", ".github/CODEOWNERS"])
+def test_code_owners_that_are_there_stay_in_force_and_the_lines_to_add_are_told(
+    fleet: Fleet, begun: Path, there: str
+) -> None:
+    (begun / ".git").mkdir()
+    (begun / there).parent.mkdir(exist_ok=True)
+    (begun / there).write_text("* @me\n/.github/ @your-org/platform\n")
+    ran = fleet("init", "fleet")
+    assert ran.code == 0
+    lines = ["/fleet/ @your-org/platform", "/fleet/pools/ @your-org/capacity"]
+    assert f"\nTo add to {there}\n  {lines[0]}\n  {lines[1]}\n\n" in ran.out
+    assert "9 files written" in ran.out
+    assert {name for name in files(begun) if name.endswith("CODEOWNERS")} == {there}
+    assert (begun / there).read_text() == "* @me\n/.github/ @your-org/platform\n"
+    (begun / ".github" / "workflows" / "fleet.yml").unlink()
+    document = json.loads(fleet("init", "other", "--format", "json").out)
+    assert document["toOwn"] == {"file": there, "lines": [line.replace("/fleet", "/other") for line in lines]}
+    (begun / ".github" / "workflows" / "fleet.yml").unlink()
+    assert json.loads(fleet("init", "third", "--no-ci", "--format", "json").out)["toOwn"] is None
+
+
+def test_live_state_is_ignored_where_the_repository_does_not_say_so(fleet: Fleet, tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "repository")
+    (repository.path / ".gitignore").write_text("node_modules/\n")
+    assert fleet("init", str(repository.path / "fleet")).code == 0
+    assert fleet("plan", str(repository.path / "fleet")).code == 0
+    assert (repository.path / "fleet" / ".fleet" / "control-plane.db").is_file()
+    repository.git("add", "-A")
+    assert "/.fleet/" not in repository.git("diff", "--cached", "--name-only")
 
 
 def test_git_takes_up_no_token_and_nothing_that_the_jobs_write(fleet: Fleet, tmp_path: Path) -> None:
@@ -249,7 +283,8 @@ def test_git_takes_up_no_token_and_nothing_that_the_jobs_write(fleet: Fleet, tmp
     kept = files(repository.path)
     assert {name for name in kept if not name.startswith(".git/")} - {"fleet/.fleet/control-plane.db"} > {".gitignore"}
     written = ("plan.json", "comment.md", "report.json", "journal.jsonl", "root.token", "compute.db", "compute.db-wal")
-    for name in (*written, ".fleet/control-plane.db"):
+    more = ("better-compute.db", "live.json", "exported/fleet.yaml")
+    for name in (*written, *more, ".fleet/control-plane.db"):
         for folder in (repository.path, repository.path / "fleet"):
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text("x")
@@ -294,6 +329,7 @@ def test_the_report_says_what_was_written(fleet: Fleet, begun: Path) -> None:
         "caller": "sa_fleet",
         "server": None,
         "toIgnore": [],
+        "toOwn": None,
     }
 
 

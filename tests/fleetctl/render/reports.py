@@ -71,7 +71,7 @@ def archive(n: int, key: str) -> Any:
         key,
         before={"state": "live"},
         reason={"code": "tombstone", "sentence": "the files mark it archived"},
-        effects=["cannot be undone, the key is spent", "withdraws what it offers to initech"],
+        effects=["cannot be undone: no pool can have this key again", "withdraws what it offers to initech"],
         severity="irreversible",
         causes=["intent"],
     )
@@ -253,6 +253,13 @@ def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
         ]
         if rich
         else [],
+        "gains": [
+            {"tenantId": "umbrella", "sentence": "gains 32 H100 GPUs in ams1-0", "operations": [8]},
+            {"tenantId": "acme", "sentence": "gains 8 H100 GPUs and 1 offer in fra1-new", "operations": [2]},
+        ]
+        if rich
+        else [],
+        "guards": [{"name": "archives", "number": 1, "limit": 0}] if rich else [],
         "capacity": {"shares": SHARES, "stock": STOCK} if rich else {"shares": [], "stock": []},
         "summary": {
             "operations": len(done),
@@ -417,6 +424,7 @@ def a_start() -> Any:
     rest = {
         "files": ["here/fleet.yaml"],
         "toIgnore": ["*.token"],
+        "toOwn": {"file": "CODEOWNERS", "lines": ["/fleet/ @your-org/platform"]},
         "server": None,
         "tenantId": "root",
         "caller": "sa_fleet",
