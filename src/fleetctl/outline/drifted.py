@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from better_compute.domain.escape import escape
 from fleetctl.outline import values
 from fleetctl.outline.head import base, commit, files, head, live, outside, selection
-from fleetctl.outline.problems import place
+from fleetctl.outline.problems import places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
 from fleetctl.words import time
 
@@ -106,15 +106,14 @@ def _equal(found: Sequence[Drifted]) -> Iterator[list[Drifted]]:
 def _together(equal: Sequence[Drifted], verbose: bool) -> Item:
     one = equal[0]
     is_mild = one["kind"] == "pending" or one["expected"] is not None
-    more = f" and {len(equal) - 1:,} more" if len(equal) > 1 else ""
     return Item(
         mark="~" if one["kind"] == "pending" else "!",
         tone="quiet" if is_mild else "notice",
         subject=_subject(equal, verbose) + _for(one),
         details=(escape(one["what"]),),
-        where=place(one["source"]) + more if one["source"] else "",
+        where=places(each["source"] for each in equal if each["source"]),
         changes=tuple(changes(one, whole=verbose)),
-        notes=(*_since(equal), *_why(one)),
+        notes=(*since(equal), *_why(one)),
         alarm=not is_mild,
     )
 
@@ -123,7 +122,8 @@ def _for(one: Drifted) -> str:
     return f" for {escape(one['toTenantId'])}" if one["toTenantId"] else ""
 
 
-def _since(equal: Sequence[Drifted]) -> Iterator[Words]:
+def since(equal: Sequence[Drifted]) -> Iterator[Words]:
+    """The last event of what drifted in the same way: since when, by whom, and through which change."""
     one, times = equal[0], [each["since"] for each in equal if each["since"] is not None]
     if times:
         event = f" ({escape(one['eventType'])})" if one["eventType"] else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
@@ -18,6 +18,12 @@ _LIKE_SHOWN = 2
 def place(source: Source) -> str:
     """`fleet.yaml:8`."""
     return f"{escape(source['file'])}:{source['line']}"
+
+
+def places(sources: Iterable[Source]) -> str:
+    """`fleet.yaml:8 and 3 more`: each place once. An empty text where there is none."""
+    first, *rest = dict.fromkeys(map(place, sources)) or [""]
+    return first + (f" and {len(rest):,} more" if rest else "")
 
 
 def finding(problem: Problem) -> Finding:

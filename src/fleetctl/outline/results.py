@@ -191,6 +191,7 @@ def _outcome(outcome: Outcome) -> Result:
 
 def _drifted(one: Drifted) -> Result:
     parts = [escape(one["what"]), *(f"{path} {sides}" for path, sides in drifted.changes(one, whole=False))]
+    parts += [words.text for words in drifted.since([one])]
     if one["expected"] is not None:
         parts.append(f"expected: {escape(one['expected'])}")
     return Result(

@@ -19,7 +19,7 @@ class TestGithub:
         where = "file=fleets/fra1/fra1.yaml,line=17,col=5"
         hint = '%0AHint: if that is meant: --allow archives=1 --reason "why"'
         assert f"::error {where},title=guard.archives::1 pool would be archived, and none may{hint}" in lines
-        said = "archive fra1-old: live -> archived; cannot be undone, the key is spent; withdraws what it offers to"
+        said = "archive fra1-old: live -> archived; cannot be undone: no pool can have this key again; withdraws what it offers to"
         assert any(line.startswith(f"::warning {where},title=operation.archive::{said}") for line in lines)
         assert any(line.startswith("::notice title=guard.oversell::no machines joined") for line in lines)
         assert not any("operation.create" in line for line in lines)
@@ -124,3 +124,13 @@ class TestPrometheus:
     def test_an_error_in_its_place_is_a_check_that_was_none(self) -> None:
         report = {"formatVersion": 1, "kind": "error", "problems": [problem()]}
         assert self.samples(report) == {"fleetctl_drift_check_success": "0"}
+
+
+@pytest.mark.parametrize("form", [github, junit, sarif])
+def test_drift_says_since_when_by_whom_and_through_which_change(form: Any) -> None:
+    one = drifted(since=1_700_000_000_000, actorId="alice", eventType="pool.offered", via={"fleet": "other"})
+    shown = form.render(a_drift(one))
+    assert "since 2023-11-14 22:13:20 UTC by alice (pool.offered); via fleet other" in shown
+    unseen = form.render(a_drift(drifted(since=None, actorId=None, eventType=None, via=None)))
+    assert "since 20" not in unseen
+    assert "via" not in unseen
