@@ -108,11 +108,9 @@ def identity(path: Path) -> tuple[int, int] | str:
     return state.st_dev, state.st_ino
 
 
-def remove(path: Path) -> None:
-    """Remove the file that `save` would replace, if there is one; where a link leads to it, the link stays. Raises
-    OSError."""
-    if path.is_file() and _descriptor(path) is None:
-        os.unlink(os.path.realpath(path))
+def replaced(path: Path) -> Path | None:
+    """The file that `save` would replace, if there is one: of a link the one that it leads to. Raises OSError."""
+    return Path(os.path.realpath(path)) if path.is_file() and _descriptor(path) is None else None
 
 
 def save(path: Path, data: bytes) -> None:

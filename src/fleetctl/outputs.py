@@ -1,49 +1,107 @@
-"""The files that a command is to write: none of the fleet's own, and known to be writable before anything is asked."""
+"""The files that a command is to write: none of those that it reads, and known to be writable before anything is asked.
+What is in one afterwards is of this run, or no result."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from msgspec import DecodeError, Struct, json
 
 from fleetctl import machine
 from fleetctl.desired import Desired, Embedded
 from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop
+from fleetctl.request import Request
 
 _BESIDE = ("-wal", "-shm", "-journal")
 """What ends the names of the files that SQLite keeps beside a database."""
+_KINDS = frozenset({"plan", "apply", "drift", "snapshot"})
 
 
-def check(desired: Desired, base: Path, *, saved: Path | None, journal: Path | None = None) -> None:
-    """Whether a plan or report can be saved, and a journal go on, in the place named; `base` is the fleet's directory.
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A result that a file keeps; `path` of None: nobody wants it kept, and nothing is done. `what` people call it.
 
-    Leaves nothing behind. Raises Stop.
+    First `begin`, then, once the files are read, `check`, and in the end `write`.
     """
-    outputs = [(path, append) for path, append in ((saved, False), (journal, True)) if path is not None]
-    own = _own(desired, base) if outputs else frozenset()
-    for path, _ in outputs:
-        _check_apart(path, own, Path(os.path.realpath(base)))
-    for path, append in outputs:
+
+    path: Path | None
+    what: str
+
+    def begin(self) -> None:
+        """Remove the result of an earlier run: however this one ends, it says nothing of it. What the file itself does
+        not tell to be one stays until `write`. Raises Stop."""
+        if self.path is not None:
+            with _ahead(self.path):
+                real = machine.replaced(self.path)
+                if real is not None and _is_result(real):
+                    real.unlink()
+
+    def check(self, request: Request, wished: Desired, journal: Path | None = None) -> None:
+        """Whether it can be written, and a journal go on, in the place named. Leaves nothing behind. Raises Stop."""
+        outputs = [(path, append) for path, append in ((self.path, False), (journal, True)) if path is not None]
+        own = _own(wished, request.directory) if outputs else frozenset()
+        read = [Path(os.path.realpath(each)) for each in (request.directory, request.base_dir) if each is not None]
+        for path, _ in outputs:
+            _check_apart(path, own, read)
+        for path, append in outputs:
+            with _ahead(path):
+                machine.check_output(path, append=append)
+
+    def write(self, data: Callable[[], bytes], *, done: bool = False) -> tuple[str, ...]:
+        """Write it whole or not at all; gives what people should know. `done`: what it tells of is done and must be
+        said, also where it cannot be kept. Raises Stop, and BrokenPipeError where it is a pipe whose reader left."""
+        if self.path is None:
+            return ()
         try:
-            machine.check_output(path, append=append)
+            machine.save(self.path, data())
         except OSError as error:
-            message = f"{path} cannot be written: {error.strerror or error}; nothing was done"
-            raise Stop(EXIT_ERROR, message) from error
+            if done:
+                return (f"The {self.what} could not be written to {self.path}: {error.strerror or error}",)
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise _refused(self.path, error, "nothing of it was kept") from error
+        return (f"The {self.what} is in {self.path}",)
 
 
-def save(path: Path, data: bytes) -> None:
-    """Write such a file whole or not at all. Raises Stop, and BrokenPipeError where it is a pipe whose reader left."""
+@contextmanager
+def _ahead(path: Path) -> Iterator[None]:
+    """What goes wrong before anything is asked. Raises Stop."""
     try:
-        machine.save(path, data)
-    except BrokenPipeError:
-        raise
+        yield
     except OSError as error:
-        message = f"{path} cannot be written: {error.strerror or error}; nothing of it was kept"
-        raise Stop(EXIT_ERROR, message) from error
+        raise _refused(path, error, "nothing was done") from error
 
 
-def _own(desired: Desired, base: Path) -> frozenset[object]:
+def _refused(path: Path, error: OSError, left: str) -> Stop:
+    return Stop(EXIT_ERROR, f"{path} cannot be written: {error.strerror or error}; {left}")
+
+
+class _Head(Struct, rename="camel"):
+    """As much of a result as tells that it is one."""
+
+    format_version: int
+    kind: Any
+
+
+def _is_result(path: Path) -> bool:
+    """Whether a file is, by what it says, what a run kept. A large one that is something else is not read."""
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(1)
+            head = json.decode(start + stream.read(), type=_Head) if start == b"{" else None
+    except (OSError, DecodeError, RecursionError):
+        return False
+    return head is not None and head.kind in _KINDS
+
+
+def _own(desired: Desired, directory: Path) -> frozenset[object]:
     """The identities of the files that the fleet is made of."""
-    own, server = [base / file for file in desired.files], desired.server
+    own, server = [directory / file for file in desired.files], desired.server
     if isinstance(server, Embedded):
         # SQLite keeps them beside the file that a link leads to.
         own += [Path(os.path.realpath(server.database) + beside) for beside in ("", *_BESIDE)]
@@ -51,10 +109,11 @@ def _own(desired: Desired, base: Path) -> frozenset[object]:
     return frozenset(map(machine.identity, own))
 
 
-def _check_apart(path: Path, own: frozenset[object], base: Path) -> None:
-    """What is written takes the place of nothing that the fleet is made of, and will not be read as part of it."""
+def _check_apart(path: Path, own: frozenset[object], directories: list[Path]) -> None:
+    """What is written takes the place of nothing that the fleet is made of, and will not be read as part of it, or of
+    its base."""
     real = Path(os.path.realpath(path))
-    is_read = real.suffix in (".yaml", ".yml") and real.is_relative_to(base)
+    is_read = real.suffix in (".yaml", ".yml") and any(map(real.is_relative_to, directories))
     if is_read or machine.identity(path) in own:
         message = f"{path} is a file of the fleet, or would be read as one: nothing was written"
         raise Stop(EXIT_USAGE, message, hint="choose another name, such as one that ends in .json")

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from fleetctl.desired.load import load
-from fleetctl.machine import check_output, commit_of, identity, remove, save, write_new
+from fleetctl.machine import check_output, commit_of, identity, replaced, save, write_new
 
 
 def test_a_file_is_written_for_its_owner_alone(tmp_path: Path) -> None:
@@ -160,16 +160,14 @@ def test_what_is_no_file_stays_what_it_is(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_only_what_would_be_replaced_is_removed(tmp_path: Path) -> None:
+def test_a_file_alone_is_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_bytes(b"one")
     (tmp_path / "link").symlink_to("file")
     (tmp_path / "out").write_bytes(b"two")
-    for name in ("pipe", "link", "nothing"):
-        remove(tmp_path / name)
+    assert [replaced(tmp_path / name) for name in ("pipe", "link", "nothing")] == [None, tmp_path / "file", None]
     with (tmp_path / "out").open("rb") as out:
-        remove(Path(f"/proc/self/fd/{out.fileno()}"))
-    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "link", "out"}
+        assert replaced(Path(f"/proc/self/fd/{out.fileno()}")) is None
 
 
 def test_what_is_more_than_a_pipe_holds_is_written_whole(tmp_path: Path) -> None:

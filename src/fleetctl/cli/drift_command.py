@@ -24,5 +24,6 @@ from fleetctl.cli.options import Common
 def command(common: Common, out: Path | None) -> int:
     from fleetctl.flow.drift import drift
 
-    options.check_apart({"--out": out, "--token-file": common.request.token_file})
+    read = {"--snapshot": common.request.snapshot, "--token-file": common.request.token_file}
+    options.check_apart({"--out": out} | read)
     return streams.finish(drift(common.request, out=out), common.format, verbose=common.verbose)

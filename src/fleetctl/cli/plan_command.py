@@ -46,6 +46,7 @@ def command(common: Common, out: Path | None, lifetime: int | None, detailed: bo
 
     if lifetime is not None and out is None and common.format.name != "json":
         raise click.UsageError("--expires is about the plan file: give --out FILE too")
-    options.check_apart({"--out": out, "--token-file": common.request.token_file})
+    read = {"--snapshot": common.request.snapshot, "--token-file": common.request.token_file}
+    options.check_apart({"--out": out} | read)
     finished = plan(common.request, out=out, lifetime=lifetime, detailed=detailed)
     return streams.finish(finished, common.format, verbose=common.verbose)

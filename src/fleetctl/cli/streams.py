@@ -96,8 +96,8 @@ def finish(finished: Finished, form: Format, *, verbose: bool = False) -> int:
     A reader that went away is an error as any other, told by the exit code alone; but what an apply did is done, also
     where nobody can be told.
     """
-    if finished.remark:
-        note(finished.remark)
+    for remark in finished.remarks:
+        note(remark)
     try:
         show(finished.report, form, verbose=verbose)
     except OSError as error:

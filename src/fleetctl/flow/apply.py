@@ -12,7 +12,7 @@ from typing import Any
 
 from better_compute.domain.policy.urls import mask_text
 from fleetctl import apply as applying
-from fleetctl import approval, git, machine, outputs
+from fleetctl import approval, git, machine
 from fleetctl.errors import (
     EXIT_BLOCKED,
     EXIT_ERROR,
@@ -26,8 +26,9 @@ from fleetctl.errors import (
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
 from fleetctl.journal import Journal, Outcome, Stream, opened_journal
+from fleetctl.outputs import Kept
 from fleetctl.plan import Plan
-from fleetctl.report.forms import ApplyReport, ApprovedBy, PlanReport
+from fleetctl.report.forms import ApprovedBy, PlanReport
 from fleetctl.report.of_apply import of_apply
 from fleetctl.report.plan_file import saved_plan
 from fleetctl.report.saved import file_bytes
@@ -55,13 +56,13 @@ class How:
 
 
 def apply(request: Request, how: How) -> Finished:
-    """Make the plan again, have it approved, run it, and say what became of every operation. Once the files are read, a
-    report that is kept is this run's, or there is none."""
+    """Make the plan again, have it approved, run it, and say what became of every operation. A report that is kept is
+    this run's, or there is none."""
     # 1. Read the files, and the plan that was approved; an earlier run's report says nothing of this one.
+    kept = Kept(how.report_file, "report")
+    kept.begin()
     wished = read(request)
-    outputs.check(wished, request.directory, saved=how.report_file, journal=how.journal)
-    if how.report_file is not None:
-        machine.remove(how.report_file)
+    kept.check(request, wished, how.journal)
     saved = None
     if how.plan_file is not None:
         saved = saved_plan(how.plan_file)
@@ -76,7 +77,7 @@ def apply(request: Request, how: How) -> Finished:
         document = session.shown(made, does)
         if made.blocked:
             lost = approval.not_repeated(saved, made, request.override) if saved else ""
-            return Finished(document, EXIT_BLOCKED, lost)
+            return Finished(document, EXIT_BLOCKED, (lost,) if lost else ())
         if (made.operations or made.findings) and not how.approve(document):
             raise Stop(EXIT_ERROR, "not approved: nothing was written")
         made, stop = replace(made, digest=digest), Event()
@@ -85,8 +86,8 @@ def apply(request: Request, how: How) -> Finished:
             outcomes = _run(made, session, how, stream, stop)
             # 8. Say what was done and what was not: also to whoever interrupts.
             finished = of_apply(made, outcomes, session.header(), how.approved_by, caught.name)
-            remark = "" if how.report_file is None else _keep(how.report_file, finished)
-    return Finished(finished, _exit_code(outcomes, caught.name), remark)
+            remarks = kept.write(lambda: file_bytes(finished), done=True)
+    return Finished(finished, _exit_code(outcomes, caught.name), remarks)
 
 
 def _as_planned(request: Request, saved: approval.SavedPlan) -> Request:
@@ -121,15 +122,6 @@ def _check_caller(session: Session) -> None:
     if session.live.reader_id != session.desired.caller:
         message = f"apply needs the token of {session.desired.caller}, and this is {session.live.reader_id}'s"
         raise Stop(EXIT_STALE, message)
-
-
-def _keep(path: Path, document: ApplyReport) -> str:
-    """Keep a report. What was done is done and is said, also where there is no room for the file: that is a remark."""
-    try:
-        machine.save(path, file_bytes(document))
-    except OSError as error:
-        return f"The report could not be written to {path}: {error.strerror or error}"
-    return ""
 
 
 def _approved(saved: approval.SavedPlan | None, expect: str | None, made: Plan, session: Session) -> str:

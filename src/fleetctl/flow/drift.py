@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from fleetctl import drift as drifting
-from fleetctl import outputs
 from fleetctl.comparison import compared
 from fleetctl.errors import EXIT_CHANGES, EXIT_OK
 from fleetctl.flow.finished import Finished
+from fleetctl.outputs import Kept
 from fleetctl.report.of_drift import of_drift
 from fleetctl.report.saved import file_bytes
 from fleetctl.request import Request
@@ -18,13 +18,14 @@ from fleetctl.session import opened, read
 def drift(request: Request, *, out: Path | None = None) -> Finished:
     """What differs from the files, since when, and by whom. `out` keeps the report."""
     # 1. Read the files; 2. choose the target; 3. read the live state.
+    kept = Kept(out, "report")
+    kept.begin()
     wished = read(request)
-    outputs.check(wished, request.directory, saved=out)
+    kept.check(request, wished)
     with opened(request, wished) as session:
         # 4. Compare; 5. ask the events who did it.
         differences = compared(session.desired, session.live, base=session.base, selected=session.selected)
         found = drifting.find(differences, session.read_history, session.live.instance.now)
         document = of_drift(found, session.header())
-    if out is not None:
-        outputs.save(out, file_bytes(document))
-    return Finished(document, EXIT_OK if found.is_in_sync else EXIT_CHANGES, "\n".join(found.remarks))
+    remarks = (*found.remarks, *kept.write(lambda: file_bytes(document)))
+    return Finished(document, EXIT_OK if found.is_in_sync else EXIT_CHANGES, remarks)

@@ -15,7 +15,7 @@ class Finished:
 
     report: Report
     exit_code: int
-    remark: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fleetctl import outputs
 from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_OK
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
+from fleetctl.outputs import Kept
 from fleetctl.report.saved import file_bytes
 from fleetctl.request import Request
 from fleetctl.session import opened, read
@@ -17,16 +17,17 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
     """What an apply would do. The plan file may be applied for `lifetime` milliseconds of the server's clock, None: for
     ever. `detailed`: exit 2 when there is something to do, or would be outside the part that was looked at."""
     # 1. Read the files; see that the plan can be kept beside them.
+    kept = Kept(out, "plan")
+    kept.begin()
     wished = read(request)
-    outputs.check(wished, request.directory, saved=out)
+    kept.check(request, wished)
     # 2. Choose the target; 3. read the live state.
     with opened(request, wished) as session:
         # 4. Make the plan; 5. judge it by rules and guards.
         made, does = judged(session)
         # 6. Say it, and keep it.
         document = session.shown(made, does, None if lifetime is None else session.live.instance.now + lifetime)
-    if out is not None:
-        outputs.save(out, file_bytes(document))
+    remarks = kept.write(lambda: file_bytes(document))
     differs = bool(made.operations or made.comparison.outside.pools)
     code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and differs else EXIT_OK
-    return Finished(document, code, f"The plan is in {out}" if out else "")
+    return Finished(document, code, remarks)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fleetctl import outputs
 from fleetctl import snapshot as saving
 from fleetctl.flow.finished import FileText
 from fleetctl.flow.rooted import rooted
+from fleetctl.outputs import Kept
 from fleetctl.request import Request
 from fleetctl.session import opened
 
@@ -15,13 +15,14 @@ from fleetctl.session import opened
 def snapshot(request: Request, out: Path | None) -> FileText:
     """A snapshot of all that plan and drift read, in `out` where that is given. The files need no pool yet."""
     # 1. Read the files; see that the snapshot can be kept.
+    kept = Kept(out, "snapshot")
+    kept.begin()
     wished = rooted(request)
-    outputs.check(wished, request.directory, saved=out)
+    kept.check(request, wished)
     # 2. Choose the target; 3. read the live state, and the last events of its objects.
     with opened(request, wished) as session:
         data = saving.file_bytes(saving.Saved(session.live, session.read_history(session.live.pools, 0)))
     # 4. Keep it, and say what it holds.
-    if out is not None:
-        outputs.save(out, data)
-        return FileText("", f"The snapshot is in {out}, and {saving.IN_CLEAR}")
-    return FileText(data.decode(), f"The snapshot {saving.IN_CLEAR}")
+    where = kept.write(lambda: data)
+    said = f"{where[0]}, and" if where else "The snapshot"
+    return FileText("" if where else data.decode(), f"{said} {saving.IN_CLEAR}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 
 from tests.fleetctl.cli.runs import ENTRY, Fleet
 
-OUTPUTS = [("plan", "--out"), ("apply", "--yes", "--report"), ("apply", "--yes", "--journal")]
+RESULTS = [("plan", "--out"), ("apply", "--yes", "--report"), ("drift", "--out"), ("snapshot", "--out")]
+OUTPUTS = [*RESULTS, ("apply", "--yes", "--journal")]
 BROKEN = "  - {idempotencyKey: fra1-a, class: metal, offers: []}\n"
 
 
@@ -151,12 +153,7 @@ class TestReport:
         assert fleet.on("apply", "--yes", "--report", str(link)).code == 3
         assert (link.is_symlink(), report.exists()) == (True, False)
 
-    def test_stays_where_the_files_do_not_tell_what_is_theirs(self, fleet: Fleet, report: Path) -> None:
-        fleet.write("  - {idempotencyKey: fra1-a\n")
-        assert fleet.on("apply", "--yes", "--report", str(report)).code == 1
-        assert report.exists()
-
-    @pytest.mark.parametrize("command", [("apply", "--yes", "--report"), ("plan", "--out")])
+    @pytest.mark.parametrize("command", RESULTS)
     def test_takes_the_place_of_no_token(self, fleet: Fleet, tmp_path: Path, command: tuple[str, ...]) -> None:
         token = tmp_path / "token"
         token.write_text("t0ken-example")
@@ -168,6 +165,79 @@ class TestReport:
         fleet.write(ENTRY)
         assert fleet.on("apply", "--yes", "--report", str(report)).code == 0
         assert '"operations": 0' in report.read_text()
+
+
+@pytest.mark.parametrize("flags", RESULTS)
+class TestAnEarlierResult:
+    @pytest.fixture
+    def kept(self, flags: tuple[str, ...], fleet: Fleet, tmp_path: Path) -> Path:
+        path = tmp_path / "kept.json"
+        ran = fleet.on(*flags, str(path))
+        what = {"apply": "report", "drift": "report"}.get(flags[0], flags[0])
+        assert f"The {what} is in {path}" in ran.err
+        assert path.exists()
+        return path
+
+    def test_does_not_outlive_files_that_cannot_be_read(self, flags: tuple[str, ...], fleet: Fleet, kept: Path) -> None:
+        fleet.write("  - {idempotencyKey: fra1-a\n")
+        assert fleet.on(*flags, str(kept)).code == 1
+        assert not kept.exists()
+
+    def test_nor_an_environment_against_the_pins(
+        self, flags: tuple[str, ...], fleet: Fleet, kept: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FLEETCTL_TENANT", "acme")
+        assert fleet.on(*flags, str(kept)).code == 4
+        assert not kept.exists()
+
+    def test_of_another_command_goes_too(self, flags: tuple[str, ...], fleet: Fleet, kept: Path) -> None:
+        fleet.write("  - {idempotencyKey: fra1-a\n")
+        others = [other for other in RESULTS if other != flags]
+        data = kept.read_bytes()
+        for other in others:
+            kept.write_bytes(data)
+            assert (fleet.on(*other, str(kept)).code, kept.exists()) == (1, False)
+
+    @pytest.mark.parametrize("text", ["", "{", "{}", "[1]", "SQLite format 3", '{"kind": "plan"}', "{" * 100_000])
+    def test_is_told_from_what_is_none_and_stays(
+        self, text: str, flags: tuple[str, ...], fleet: Fleet, tmp_path: Path
+    ) -> None:
+        other = tmp_path / "other"
+        other.write_text(text)
+        fleet.write("  - {idempotencyKey: fra1-a\n")
+        assert fleet.on(*flags, str(other)).code == 1
+        assert other.read_text() == text
+
+    def test_that_cannot_be_removed_is_told_as_what_cannot_be_written(
+        self, flags: tuple[str, ...], fleet: Fleet, kept: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(path: Path) -> None:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+        monkeypatch.setattr(Path, "unlink", refuse)  # root may remove anything
+        ran = fleet.on(*flags, str(kept))
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err == f"STOPPED: {kept} cannot be written: Permission denied; nothing was done\n"
+
+
+@pytest.mark.parametrize("command", ["plan", "drift"])
+class TestWhatARunReads:
+    def test_no_snapshot_is_replaced(self, command: str, fleet: Fleet, tmp_path: Path) -> None:
+        taken = tmp_path / "taken.json"
+        assert fleet.on("snapshot", "--out", str(taken)).code == 0
+        data = taken.read_bytes()
+        ran = fleet.on(command, "--snapshot", str(taken), "--out", str(taken))
+        assert (ran.code, "--out and --snapshot name the same file" in ran.err) == (64, True)
+        assert taken.read_bytes() == data
+
+    def test_nor_a_file_of_the_base(self, command: str, fleet: Fleet, tmp_path_factory: pytest.TempPathFactory) -> None:
+        before = tmp_path_factory.mktemp("before")
+        copied = before / "fleet.yaml"
+        copied.write_bytes((fleet.directory / "fleet.yaml").read_bytes())
+        data = copied.read_bytes()
+        ran = fleet.on(command, "--base-dir", str(before), "--out", str(copied))
+        assert (ran.code, "would be read as one" in ran.err) == (64, True)
+        assert copied.read_bytes() == data
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")

@@ -313,7 +313,7 @@ class TestTerminal:
 
     @pytest.mark.parametrize("answer", ["y\n", "\x04"])
     def test_another_answer_writes_nothing_and_leaves_no_earlier_report(self, answer: str, fleet: Fleet) -> None:
-        (report := fleet.directory / "report.json").write_text("{}")
+        (report := fleet.directory / "report.json").write_text('{"formatVersion": 1, "kind": "apply"}')
         terminal = Terminal(["apply", str(fleet.directory), "--report", str(report)])
         terminal.until(ASKS)
         terminal.type(answer)
