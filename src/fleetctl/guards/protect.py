@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from better_compute.domain.problems import BLOCKED, INVALID_INPUT, Problem
 from fleetctl.desired.nearest import Nearest
 from fleetctl.guards.tally import Case
@@ -10,21 +12,19 @@ from fleetctl.plan.grants import Grant
 from fleetctl.words import count, listed
 
 _HINT = "take them out of `protect` in a change of its own first: no override lets this pass"
+_REPAIR = "in a change of its own first, write a key or id that the pool has, or take the name away"
 
 
 def check(case: Case) -> list[Problem]:
-    """Operations that archive a protected pool, withdraw an offer of it, or lower a GPU quota of it to 0."""
+    """Operations that archive a protected pool, withdraw an offer of it, or lower a GPU quota of it to 0. A protected
+    name that is nobody's may be that of any pool: beside it, no such operation passes."""
     protected = case.guards.protect
     if not protected:
         return []
     taking = {grant.operation.n for grant in case.grants if _takes(grant)}
-    found = [
-        operation
-        for operation in case.plan.operations
-        if (operation.action in ("archive", "unoffer") or operation.n in taking)
-        and not protected.isdisjoint(_names(case, operation))
-    ]
-    problems = _unused(case)
+    takes = [o for o in case.plan.operations if o.action in ("archive", "unoffer") or o.n in taking]
+    found = [operation for operation in takes if not protected.isdisjoint(_names(case, operation))]
+    problems = _unused(case, takes)
     if found:
         told = listed([_told(operation) for operation in found], "operation")
         message = f"{count(len(found), 'operation')} would take from what is protected: {told}"
@@ -56,8 +56,9 @@ def _told(operation: Operation) -> str:
     return f"leave {operation.to_tenant_id} no GPU in {operation.name}"
 
 
-def _unused(case: Case) -> list[Problem]:
-    """Names that are nobody's protect nothing, and whoever wrote them believes otherwise."""
+def _unused(case: Case, takes: Sequence[Operation]) -> list[Problem]:
+    """Names that are nobody's protect nothing, and whoever wrote them believes otherwise: a warning, and an error where
+    the plan takes anything."""
     known: dict[str, None] = {}
     was = case.plan.comparison.was
     for entry in (*case.desired.entries.values(), *(was.entries.values() if was else ())):
@@ -65,16 +66,27 @@ def _unused(case: Case) -> list[Problem]:
     for state in case.live.pools.values():
         if state.pool is not None:
             known.update(dict.fromkeys(name for name in (state.pool.id, state.pool.idempotency_key) if name))
-    nearest, place = Nearest(), case.desired.places.get("guards")
+    nearest = Nearest()
     return [
-        Problem(
-            INVALID_INPUT,
-            "guard.protect",
-            f"{name} is protected, and neither an entry nor a live pool has this key or id",
-            "guards.protect",
-            nearest.hint(name, known),
-            severity="warning",
-            source=place.source("protect") if place else None,
-        )
-        for name in sorted(case.guards.protect - known.keys())
+        _unknown(case, name, takes, nearest.hint(name, known)) for name in sorted(case.guards.protect - known.keys())
     ]
+
+
+def _unknown(case: Case, name: str, takes: Sequence[Operation], near: str) -> Problem:
+    own, place = name in case.desired.guards.protect, case.desired.places.get("guards")
+    message = (
+        f"{name} is protected{'' if own else ' at the base'}, and neither an entry nor a live pool has this key or id"
+    )
+    hint = near
+    if takes:
+        message += f": it may be meant for what this plan takes, {listed([_told(one) for one in takes], 'operation')}"
+        hint = f"{near}; {_REPAIR}" if near else _REPAIR
+    return Problem(
+        BLOCKED if takes else INVALID_INPUT,
+        "guard.protect",
+        message,
+        "guards.protect",
+        hint,
+        severity="error" if takes else "warning",
+        source=place.source("protect") if place and own else None,
+    )

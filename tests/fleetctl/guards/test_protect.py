@@ -95,3 +95,41 @@ def test_a_name_that_is_nobodys_protects_nothing_and_is_told(case: Case) -> None
     assert problem.message.startswith("fra1-h10 is protected")
     assert problem.hint == 'did you mean "fra1-h100"?', keys
     assert problem.source is not None
+
+
+@pytest.mark.parametrize("how", TAKEN)
+def test_beside_a_name_that_is_nobodys_nothing_is_taken_whatever_is_allowed(case: Case, how: str) -> None:
+    """The name may be one that the taken pool had in its entry, which is gone."""
+    wished = files(TAKEN[how], entry("b"), **protecting("a-new"))
+    problems = case.judged(wished, dict.fromkeys(ALLOWABLE, 9999))
+    [problem] = [problem for problem in problems if problem.severity == "error"]
+    assert (problem.rule, problem.path) == ("guard.protect", "guards.protect")
+    assert problem.message.endswith(f"it may be meant for what this plan takes, {how}")
+    assert "write a key or id that the pool has" in problem.hint
+    assert problem.source is not None
+
+
+def test_a_renamed_pool_that_is_protected_by_its_new_key_is_not_archived_by_its_old_one() -> None:
+    case = Case()
+    case.pool("gpu-h100-mig")
+    kept = entry("gpu-first-h100-mig", previously="gpu-h100-mig")
+    assert case.judged(files(kept, **protecting("gpu-first-h100-mig"))) == []
+    gone = files(tombstone("gpu-h100-mig"), **protecting("gpu-first-h100-mig"))
+    [problem] = [problem for problem in case.judged(gone) if problem.severity == "error"]
+    assert problem.rule == "guard.protect"
+    assert 'did you mean "gpu-h100-mig"?' in problem.hint
+    [known] = case.judged(gone, base=files(kept))
+    assert known.message == "1 operation would take from what is protected: archive gpu-h100-mig"
+
+
+def test_a_name_that_only_the_base_has_is_said_to_be_the_bases(case: Case) -> None:
+    wished = files(TAKEN["archive a"], entry("b"), **EVERYTHING)
+    [problem] = case.judged(wished, base=files(entry("b"), protect=["nobody"]))
+    assert problem.severity == "error"
+    assert problem.message.startswith("nobody is protected at the base, and neither")
+    assert problem.source is None
+
+
+def test_beside_a_name_that_is_nobodys_a_plan_may_give(case: Case) -> None:
+    wished = files(entry("a", offers=offers(acme=9, globex=8), ownerQuota={"gpu": 8}), entry("b"), protect=["zzz"])
+    assert [problem.severity for problem in case.judged(wished)] == ["warning"]
