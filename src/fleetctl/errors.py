@@ -15,6 +15,10 @@ EXIT_PARTIAL = 5
 EXIT_USAGE = 64
 EXIT_INTERRUPTED = {"SIGINT": 130, "SIGTERM": 143}
 
+STOPPED = "STOPPED"
+ENDED = {EXIT_STALE: "MISMATCH", EXIT_USAGE: "USAGE"}
+"""Exit code -> the code that is printed where a run ends so; of all others: `STOPPED`."""
+
 
 class Stop(Exception):  # noqa: N818 (it ends a run, and not always because of an error)
     """The run ends here, with this exit code; `details` are lines below the message, `rule` names why to programs."""

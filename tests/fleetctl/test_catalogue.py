@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import pkgutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 import pytest
 
 from better_compute.domain import problems
 from better_compute.domain.events import Event
 from better_compute.domain.policy.fields import FIELDS
-from fleetctl.catalogue import CODES, rules
+from fleetctl.catalogue import CODES, REPORTED, rules
+from fleetctl.errors import ENDED, STOPPED
+from fleetctl.outline import results
 from fleetctl.override import ALLOWABLE
+from fleetctl.report import forms
+from fleetctl.report.forms import fleet_diff
 
 SRC = Path(__file__).parent.parent.parent / "src"
 NAME = re.compile(r"[a-z][A-Za-z]*(?:\.[A-Za-z0-9]+)+")
@@ -86,12 +93,59 @@ def test_no_rule_is_explained_that_nobody_tells() -> None:
 def test_every_code_is_explained_and_no_other() -> None:
     codes = {value for name, value in vars(problems).items() if name.isupper() and name == value}
     assert len(codes) > 10
-    assert set(CODES) == codes
+    assert set(CODES) == codes | {STOPPED, *ENDED.values()}
 
 
-@pytest.mark.parametrize("name", sorted({**CODES, **rules()}))
+def closed_words() -> set[str]:
+    """Every word of the closed sets that reports are made of; not what kind of report it is, nor of an explanation."""
+    shapes = [
+        shape
+        for name in pkgutil.iter_modules(forms.__path__)
+        for shape in vars(importlib.import_module(f"{forms.__name__}.{name.name}")).values()
+        if is_typeddict(shape)
+    ]
+    found: set[str] = set()
+    for shape in shapes:
+        hints = get_type_hints(shape)
+        if "formatVersion" in hints or shape is forms.Topic:
+            hints.pop("kind", None)
+        found |= {word for hint in hints.values() for word in literals_of(hint)}
+    return found
+
+
+def literals_of(hint: Any) -> Iterator[str]:
+    if get_origin(hint) is Literal:
+        yield from (word for word in get_args(hint) if isinstance(word, str))
+    else:
+        for part in get_args(hint):
+            yield from literals_of(part)
+
+
+def titles() -> set[str]:
+    """The titles of results: what `rule=f"family.{...}"` can make."""
+    source = Path(results.__file__).read_text()
+    made = set(re.findall(r"""rule=f"([a-z]+)[.]\{\w+\['(\w+)'\]\}\"""", source))
+    assert len(re.findall("rule=f", source)) == len(re.findall(r"""rule=f"[a-z]+[.]\{\w+\['\w+'\]\}\"""", source)) >= 6
+    shapes = {"operation": forms.Operation, "drift": forms.Drifted, "format": forms.FormattedFile}
+    found = set()
+    for family, field in made:
+        of = [shapes[family]] if family in shapes else [fleet_diff.ChangedPool, fleet_diff.ChangedLimit]
+        hints = [hint for shape in of for name, hint in get_type_hints(shape).items() if name == field]
+        found |= {f"{family}.{word}" for hint in hints for word in literals_of(hint)}
+    return found
+
+
+def test_every_word_and_title_of_reports_is_explained_and_no_other() -> None:
+    guards = {name for name in ALLOWABLE if f"guard.{name}" in rules()}
+    words = closed_words() - guards
+    assert {"tombstone", "unstated", "intent", "notStarted", "withdraws"} <= words
+    assert {"drift.changed", "operation.unoffer", "diff.looser", "format.left"} <= titles()
+    assert set(REPORTED) == words | titles() | {"foreign"}
+
+
+@pytest.mark.parametrize("name", sorted({**CODES, **rules(), **REPORTED}))
 def test_an_entry_is_three_sentences_or_more(name: str) -> None:
-    entry = {**CODES, **rules()}[name]
+    entry = {**CODES, **rules(), **REPORTED}[name]
     for text in (entry.says, entry.why, entry.act):
         assert re.fullmatch(r"[A-Z`].*[.]", text, re.DOTALL), text
         assert "  " not in text

@@ -1,4 +1,4 @@
-"""The catalogue: what every code and every rule that a message names says, why it is there, and what to do.
+"""The catalogue: what every code, rule and word that is printed says, why it is there, and what to do.
 
 Only `explain` reads it; a test holds it to be complete, with nothing in it that nobody tells.
 """
@@ -14,10 +14,11 @@ from fleetctl.catalogue.guards import GUARDS
 from fleetctl.catalogue.policies import policies
 from fleetctl.catalogue.pools import POOLS
 from fleetctl.catalogue.reading import READING
+from fleetctl.catalogue.reported import REPORTED
 from fleetctl.catalogue.revisions import REVISIONS
 from fleetctl.catalogue.running import RUNNING
 
-__all__ = ["CODES", "Entry", "rules"]
+__all__ = ["CODES", "REPORTED", "Entry", "rules"]
 
 
 @cache

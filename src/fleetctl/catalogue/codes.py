@@ -97,4 +97,19 @@ CODES: Final[Entries] = {
         "Guards and checks stand between a slip in a file and the work of others.",
         "Make the change smaller, or name the override that the hint shows, with a reason.",
     ),
+    "MISMATCH": Entry(
+        "The plan is stale or was altered, or the server, tenant or caller is another than the files pin.",
+        "What was approved for one place and one state is not done at another.",
+        "The message says what differs: make a new plan, or correct the pin.",
+    ),
+    "USAGE": Entry(
+        "The command line is not one that the command takes.",
+        "Nothing was read or written.",
+        "Look at the command's --help.",
+    ),
+    "STOPPED": Entry(
+        "The command ended before it had a result.",
+        "What it needs is not there, or it would have had to destroy something.",
+        "Do what the hint says; the message says what is in the way.",
+    ),
 }

@@ -11,11 +11,9 @@ import click
 from better_compute.domain.escape import escape
 from better_compute.domain.problems import INTERNAL_ERROR, ComputeError, Problem
 from fleetctl.cli import streams
-from fleetctl.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_STALE, EXIT_USAGE, FilesError, Stop
+from fleetctl.errors import ENDED, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, STOPPED, FilesError, Stop
 
 DEBUG = "FLEETCTL_DEBUG"
-_CODES = {EXIT_STALE: "MISMATCH", EXIT_USAGE: "USAGE"}
-_STOPPED = "STOPPED"
 _LONGEST = 300
 
 
@@ -75,10 +73,10 @@ def _as_problem(error: BaseException) -> Problem:
     """An error that brings no problems of its own."""
     if isinstance(error, Stop):
         message = ": ".join((error.message, "; ".join(error.details))) if error.details else error.message
-        return Problem(_CODES.get(error.exit_code, _STOPPED), error.rule, message, hint=error.hint)
+        return Problem(ENDED.get(error.exit_code, STOPPED), error.rule, message, hint=error.hint)
     if isinstance(error, OSError):
         name = f": {error.filename}" if error.filename else ""
-        return Problem(_STOPPED, "", f"{error.strerror or type(error).__name__}{name}")
+        return Problem(STOPPED, "", f"{error.strerror or type(error).__name__}{name}")
     from better_compute.domain.policy.urls import mask_cut  # not at the top, nor below: few runs end so
 
     said = mask_cut(f"{type(error).__name__}: {error}", _LONGEST)
@@ -100,7 +98,7 @@ def _usage(error: click.UsageError) -> Iterator[str]:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         yield f"{error.format_message()}\n"
         return
-    yield _line("USAGE", error.format_message())
+    yield _line(ENDED[EXIT_USAGE], error.format_message())
     yield _hint(f"see {error.ctx.command_path} --help" if error.ctx else "")
 
 

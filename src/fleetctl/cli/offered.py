@@ -33,10 +33,10 @@ def keys(ctx: click.Context, _param: click.Parameter, begun: str) -> list[str]:
 
 
 def explained(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
-    """Keys, rules and codes."""
-    from fleetctl.catalogue import CODES, rules
+    """Keys, rules, codes and words of reports."""
+    from fleetctl.catalogue import CODES, REPORTED, rules
 
-    return [*keys(ctx, param, begun), *_begun(begun, (*rules(), *CODES))]
+    return [*keys(ctx, param, begun), *_begun(begun, (*rules(), *CODES, *REPORTED))]
 
 
 def selectors(ctx: click.Context, _param: click.Parameter, begun: str) -> list[str]:

@@ -1,8 +1,8 @@
-"""Explain: a code, a rule, a check, or a pool from all sides."""
+"""Explain: a code, a rule, a word of reports, a check, or a pool from all sides."""
 
 from __future__ import annotations
 
-from fleetctl.catalogue import CODES, rules
+from fleetctl.catalogue import CODES, REPORTED, rules
 from fleetctl.catalogue.told import told
 from fleetctl.errors import EXIT_OK
 from fleetctl.flow.finished import Finished
@@ -19,7 +19,9 @@ def explain(request: Request, what: str, *, offline: bool = False) -> Finished:
         return Finished(of_topic(what, "code", name, CODES[name]), EXIT_OK)
     if name in rules():
         return Finished(of_topic(what, "rule", name, rules()[name]), EXIT_OK)
-    # 2. The rest is the fleet's.
-    from fleetctl.flow.explain_fleet import explain_fleet  # not at the top: it reads files and asks servers
+    # 2. The rest is the fleet's, but for words that are no key of its own.
+    from fleetctl.flow.explain_fleet import explain_fleet, has_entry  # not at the top: it reads files and asks servers
 
+    if name in REPORTED and not has_entry(request, name):
+        return Finished(of_topic(what, "word", name, REPORTED[name]), EXIT_OK)
     return Finished(explain_fleet(request, what, name, offline=offline), EXIT_OK)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from contextlib import suppress
 
 from better_compute.domain.policy.urls import mask_cut
 from better_compute.domain.problems import did_you_mean
 from fleetctl import explain as explaining
 from fleetctl import target
-from fleetctl.catalogue import CODES, Entry, rules
-from fleetctl.catalogue.told import may_be_pool
+from fleetctl.catalogue import Entry
+from fleetctl.catalogue.told import may_be_pool, near
 from fleetctl.desired import Desired
+from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files import FilesError
 from fleetctl.report.forms import ExplanationReport
@@ -41,8 +42,15 @@ def explain_fleet(request: Request, what: str, name: str, *, offline: bool) -> E
     return of_explained(what, found)
 
 
+def has_entry(request: Request, name: str) -> bool:
+    """Whether the files, where they can be read, have an entry of this key or id."""
+    with suppress(FilesError):
+        return explaining.find_entry(load(request.path, caller=request.caller, empty_ok=True), name) is not None
+    return False
+
+
 def _asked(request: Request, wished: Desired, name: str, found: explaining.Explained) -> explaining.Explained:
-    target.caller_of(wished)
+    target.check_caller(wished)
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.directory)
     with connected(wished, chosen, request) as connection:
         url = target.shown(chosen.server, request.directory)
@@ -77,7 +85,6 @@ def _check(wished: Desired, what: str, name: str) -> ExplanationReport:
 
 def _unknown(name: str, wished: Desired | None, where: str, advice: str = _NAMES) -> Stop:
     keys = [entry.key or entry.pool_id for entry in wished.entries.values()] if wished else []
-    known: Iterable[str] = (*keys, *rules(), *CODES)
-    hint = did_you_mean(name[:_SHOWN], known) or advice
+    hint = near(name[:_SHOWN], keys) or advice
     message = f"there is nothing called {mask_cut(name, _SHOWN)} {where}"
     return Stop(EXIT_ERROR, message, hint=hint, rule="explain.unknown")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def of_topic(
-    what: str, kind: Literal["code", "rule", "check"], name: str, entry: Entry, source: Source | None = None
+    what: str, kind: Literal["code", "rule", "check", "word"], name: str, entry: Entry, source: Source | None = None
 ) -> forms.ExplanationReport:
     topic: forms.Topic = {
         "kind": kind,

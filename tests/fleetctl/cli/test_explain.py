@@ -75,6 +75,11 @@ class TestAPool:
             "registry": ({"password": "(sensitive)"}, 11),
         }
 
+    def test_whose_key_is_a_word_of_reports_is_the_pool(self, fleet: Fleet) -> None:
+        assert explained(fleet, "tombstone")["topic"]["kind"] == "word"
+        fleet.write("  - {idempotencyKey: tombstone}\n", ROOT.replace("keyPrefix: fra1-\n", ""))
+        assert pool(fleet, "tombstone", "--offline")["key"] == "tombstone"
+
     def test_is_told_live_with_what_each_tenant_has(self, fleet: Fleet) -> None:
         fleet.write(POLICIES.replace("    note: null\n", ""))
         apply(fleet)
@@ -173,6 +178,13 @@ class TestAName:
             ("guard.archives", "rule", "guard.archives"),
             ("policy.gpu.slots", "rule", "policy.gpu.slots"),
             ("version", "rule", "version"),
+            ("archives", "rule", "guard.archives"),
+            ("MISMATCH: the plan is stale", "code", "MISMATCH"),
+            ("STOPPED", "code", "STOPPED"),
+            ("USAGE: No such option", "code", "USAGE"),
+            ("drift.changed", "word", "drift.changed"),
+            ("tombstone", "word", "tombstone"),
+            ("unstated", "word", "unstated"),
             ("INVALID_STATE", "code", "INVALID_STATE"),
             ("CONFLICT: this key belongs to another pool", "code", "CONFLICT"),
             ("fleet.yaml:8:5: a text [x] that must be a number [fleet.type]", "rule", "fleet.type"),
@@ -205,6 +217,10 @@ class TestAName:
             ("yaml.nubmer", "in these files", "yaml.number"),
             ("INVALID_STAT", "in these files", "INVALID_STATE"),
             ("guard.archive", "in these files", "guard.archives"),
+            ("STALE", "in these files", "plan.stale"),
+            ("MISMATHC", "in these files", "MISMATCH"),
+            ("tombston", "in these files", "tombstone"),
+            ("drift.chnged", "in these files", "drift.changed"),
             ("fra1-b", "in these files, nor at", "fra1-a"),
             ("check.hole", "no check hole", "whole"),
             ("no such thing", "in these files", ""),

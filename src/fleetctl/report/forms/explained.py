@@ -8,10 +8,10 @@ from fleetctl.report.forms.shared import FormatVersion, Json, Source
 
 
 class Topic(TypedDict):
-    """A code, a rule, or a check of the fleet's own: what it says, why it is there, and what to do. `source` is where
-    the files have a check; the rules that the project brings stand in none."""
+    """A code, a rule, a check of the fleet's own, or a word of reports: what it says, why it is there, and what to do.
+    `source` is where the files have a check; what the project brings stands in none."""
 
-    kind: Literal["code", "rule", "check"]
+    kind: Literal["code", "rule", "check", "word"]
     name: str
     says: str
     why: str
