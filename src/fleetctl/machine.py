@@ -1,23 +1,19 @@
-"""What a run takes from this machine and leaves on it: the clock, the commit of the files, files written whole."""
+"""What a run takes from this machine and leaves on it: the clock, and files written whole."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import os
 import re
 import stat
 import tempfile
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from fleetctl import git
-
-_YAML = (".yaml", ".yml")
 _LINKS = 40
 _OWNERS = 0o600
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
@@ -28,54 +24,6 @@ _OPEN = re.compile(rf"/(?:dev|proc/(?:self|thread-self|{os.getpid()}))/fd/(\d+)"
 def clock() -> int:
     """Now, in epoch milliseconds."""
     return time.time_ns() // 1_000_000
-
-
-def commit_of(directory: Path, files: Collection[str]) -> str | None:
-    """The commit at HEAD, where it holds these `files` of `directory` (relative, forward slashes), and its YAML files
-    are here as it holds them; else None, and outside git.
-
-    Contents are compared here, line ends apart, since git itself would run the filters that the repository's settings
-    name. What such a filter changes counts as another content. Where HEAD holds a link or a submodule there is no
-    commit either: what they lead to is none of it.
-    """
-    if not any((parent / ".git").exists() for parent in (directory, *directory.parents)):
-        return None
-    commit = git.answer(directory, "rev-parse", "--verify", "HEAD").strip()
-    listed = git.listing(directory, commit) if commit else {}
-    held = {file: found.blob if found.is_file else "" for file, found in listed.items()}
-    root = os.path.realpath(directory)
-    # Also those that say nothing of the fleet now: they may have said something there.
-    wanted = {file for file, blob in held.items() if (file.endswith(_YAML) or not blob) and not _is_hidden(file)}
-    folders = {os.path.dirname(os.path.join(root, file)) for file in files}
-    if (
-        any(os.path.realpath(folder) != folder for folder in folders)
-        or not held.keys() >= set(files)
-        or not all(_is_as_held(os.path.join(root, file), held[file]) for file in wanted.union(files))
-    ):
-        return None
-    return commit or None
-
-
-def _is_hidden(file: str) -> bool:
-    return any(part.startswith(".") for part in file.split("/"))
-
-
-def _is_as_held(path: str, blob: str) -> bool:
-    if os.path.islink(path):
-        return False
-    try:
-        data = Path(path).read_bytes()
-    except OSError:
-        return False
-    return blob in (_blob(data, len(blob)), _blob(data.replace(b"\r\n", b"\n"), len(blob)))
-
-
-def _blob(data: bytes, digits: int) -> str:
-    """The id that git gives a content; its length tells the repository's hash."""
-    hashed = hashlib.new("sha1" if digits == 40 else "sha256", usedforsecurity=False)
-    hashed.update(b"blob %d\0" % len(data))
-    hashed.update(data)
-    return hashed.hexdigest()
 
 
 def check_output(path: Path, *, append: bool) -> None:

@@ -12,20 +12,14 @@ from typing import TYPE_CHECKING
 
 from better_compute.domain.problems import ComputeError, Problem, did_you_mean
 from fleetctl import base as bases
-from fleetctl import collector, history, machine, selection, target
+from fleetctl import collector, git, history, selection, target
 from fleetctl import live as reading
 from fleetctl.base import Base
-from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired, worlds
 from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
-from fleetctl.drift import undone
 from fleetctl.files import FilesError
 from fleetctl.live import Live
-from fleetctl.plan import Plan
-from fleetctl.report.forms import PlanReport
-from fleetctl.report.of_plan import of_plan
-from fleetctl.report.parts import Header
 from fleetctl.request import Request
 from fleetctl.selection import EVERYTHING, Selection
 
@@ -38,7 +32,7 @@ if TYPE_CHECKING:
 class Session:
     """Files and live state, both read. `client` of None: the live state stood in a file, and nobody can be asked.
     `read_history` reads the last events of pools' objects. `commit` is the one that the files are of; see
-    `machine.commit_of`. `declared`: what the world file has, which need not be in the database. `base`: the files as
+    `git.commit_of`. `declared`: what the world file has, which need not be in the database. `base`: the files as
     they were, None where nobody named them; `selected`: the part that is looked at."""
 
     request: Request
@@ -58,29 +52,6 @@ class Session:
         assert self.client is not None, "a session on a snapshot asks nobody"
         return self.client
 
-    def header(self, expires_at: int | None = None) -> Header:
-        return Header(
-            fleet=self.desired.fleet,
-            tenant_id=self.desired.tenant_id,
-            caller=self.desired.caller or "",
-            reader=self.live.reader_id,
-            server_url=self.live.instance.url,
-            instance_id=self.live.instance.id,
-            derivation=self.live.instance.derivation,
-            server_overridden=self.target.overridden,
-            created_at=self.live.instance.now,
-            commit=self.commit,
-            allow=self.request.override.numbers,
-            reason=self.request.override.reason,
-            expires_at=expires_at,
-            snapshot=self.client is None,
-        )
-
-    def shown(self, made: Plan, does: Consequences, expires_at: int | None = None) -> PlanReport:
-        """A plan made in this session, with what it does to tenants, as a report. Raises ComputeError: events are read
-        where a base tells that live state moved."""
-        return of_plan(made, self.header(expires_at), does, undone(made, self.read_history))
-
 
 def read(request: Request) -> Desired:
     """Read the files. Raises FilesError."""
@@ -92,9 +63,9 @@ def opened(request: Request, wished: Desired) -> Iterator[Session]:
     """Choose the target of files that were read just now, and read the live state: of the control plane, or of the
     request's snapshot. Raises ComputeError, FilesError for a world file, and Stop for a pin that does not match."""
     selected = selection.parse(request.only, request.exclude)
-    target.caller_of(wished)
+    target.check_caller(wished)
     base = _base(request, wished)
-    commit = machine.commit_of(request.directory, wished.files)
+    commit = git.commit_of(request.directory, wished.files)
     if request.snapshot is not None:
         yield replace(_on_snapshot(request, request.snapshot, wished, commit), base=base, selected=selected)
         return

@@ -73,10 +73,10 @@ def exposed(token_file: Path | None) -> str:
     return f"Everybody on this machine may read {token_file}, and the token in it: chmod 600 keeps it to you"
 
 
-def check_pins(desired: Desired, environ: Mapping[str, str], base: Path, asked: Collection[str] = PINS) -> None:
+def check_pins(desired: Desired, environ: Mapping[str, str], directory: Path, asked: Collection[str] = PINS) -> None:
     """Raises Stop with exit 4 where the environment disagrees with the files, in one of the variables `asked`: those
     that no flag overrides, of what the command needs."""
-    pins = {TENANT: desired.tenant_id, CALLER: desired.caller, SERVER: _spelled(desired.server, base)}
+    pins = {TENANT: desired.tenant_id, CALLER: desired.caller, SERVER: _spelled(desired.server, directory)}
     wrong = tuple(
         f"{name} is {mask_server(environ[name])}, and the files say {pin}"
         for name, pin in pins.items()
@@ -89,11 +89,11 @@ def check_pins(desired: Desired, environ: Mapping[str, str], base: Path, asked: 
 
 
 def choose(
-    desired: Desired, environ: Mapping[str, str], flag: str | None, token_file: Path | None, base: Path
+    desired: Desired, environ: Mapping[str, str], flag: str | None, token_file: Path | None, directory: Path
 ) -> Target:
     """The target, or Stop with exit 4 before anything is read when the environment disagrees with the files."""
-    check_pins(desired, environ, base, PINS if flag is None else PINS - {SERVER})
-    pin = _spelled(desired.server, base)
+    check_pins(desired, environ, directory, PINS if flag is None else PINS - {SERVER})
+    pin = _spelled(desired.server, directory)
     server = flag if flag is not None else desired.server or environ.get(SERVER) or None
     if server is None:
         hint = "write `server:` in fleet.yaml, or give --server or FLEETCTL_SERVER"
@@ -107,11 +107,11 @@ def choose(
     )
 
 
-def of_snapshot(desired: Desired, environ: Mapping[str, str], flag: str | None, base: Path, url: str) -> Target:
+def of_snapshot(desired: Desired, environ: Mapping[str, str], flag: str | None, directory: Path, url: str) -> Target:
     """The target that a snapshot of `url` must be of: what the flag, the files or the environment name, else its own.
     No token is read. Raises Stop for a pin that does not match."""
-    check_pins(desired, environ, base, PINS if flag is None else PINS - {SERVER})
-    pin = _spelled(desired.server, base)
+    check_pins(desired, environ, directory, PINS if flag is None else PINS - {SERVER})
+    pin = _spelled(desired.server, directory)
     return Target(
         server=flag if flag is not None else desired.server or environ.get(SERVER) or url,
         overridden=flag is not None and pin is not None and not _same(SERVER, flag, pin),
@@ -141,29 +141,35 @@ def _token(environ: Mapping[str, str], token_file: Path | None) -> str | None:
         ) from error
 
 
-def shown(server: str | Embedded, base: Path) -> str:
+def shown(server: str | Embedded, directory: Path) -> str:
     """A server as people know it; an embedded one by its file, from the fleet's directory."""
-    return _spelled(server, base) or ""
+    return _spelled(server, directory) or ""
 
 
-def made(server: Embedded, base: Path) -> str:
+def made(server: Embedded, directory: Path) -> str:
     """What is told of an embedded control plane that is not there yet."""
-    world = "the tenant root alone" if server.world is None else _from(server.world, base)
-    return f"There is no {_from(server.database, base)} yet: a new control plane is made there, and starts with {world}"
+    world = "the tenant root alone" if server.world is None else _from(server.world, directory)
+    database = _from(server.database, directory)
+    return f"There is no {database} yet: a new control plane is made there, and starts with {world}"
 
 
-def _spelled(server: str | Embedded | None, base: Path) -> str | None:
-    return f"embedded:{_from(server.database, base)}" if isinstance(server, Embedded) else server
+def _spelled(server: str | Embedded | None, directory: Path) -> str | None:
+    return f"embedded:{_from(server.database, directory)}" if isinstance(server, Embedded) else server
 
 
-def _from(name: str, base: Path) -> str:
+def _from(name: str, directory: Path) -> str:
     """A path from the fleet's directory, where that is near: the same wherever the fleet was checked out."""
-    shared = os.path.commonpath([name, os.path.abspath(base)])
-    return name if shared == os.path.dirname(shared) else os.path.relpath(name, base)
+    shared = os.path.commonpath([name, os.path.abspath(directory)])
+    return name if shared == os.path.dirname(shared) else os.path.relpath(name, directory)
 
 
 def _same(name: str, value: str, pin: str) -> bool:
     return value.rstrip("/") == pin.rstrip("/") if name == SERVER else value == pin
+
+
+def check_caller(wished: Desired) -> None:
+    """Whether somebody names the identity that pool ids derive from. Raises ComputeError."""
+    caller_of(wished)
 
 
 def caller_of(wished: Desired) -> str:

@@ -25,6 +25,7 @@ from fleetctl.errors import (
 )
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
+from fleetctl.flow.told import header, plan_report
 from fleetctl.journal import Journal, Outcome, Stream, opened_journal
 from fleetctl.outputs import Kept
 from fleetctl.plan import Plan
@@ -74,7 +75,7 @@ def apply(request: Request, how: How) -> Finished:
         made, does = judged(session)
         # 6. Is it the one that was approved? Nothing is written before.
         digest = _approved(saved, how.expect, made, session)
-        document = session.shown(made, does)
+        document = plan_report(session, made, does)
         if made.blocked:
             lost = approval.not_repeated(saved, made, request.override) if saved else ""
             return Finished(document, EXIT_BLOCKED, (lost,) if lost else ())
@@ -85,7 +86,7 @@ def apply(request: Request, how: How) -> Finished:
             # 7. Run it.
             outcomes = _run(made, session, how, stream, stop)
             # 8. Say what was done and what was not: also to whoever interrupts.
-            finished = of_apply(made, outcomes, session.header(), how.approved_by, caught.name)
+            finished = of_apply(made, outcomes, header(session), how.approved_by, caught.name)
             remarks = kept.write(lambda: file_bytes(finished), done=True)
     return Finished(finished, _exit_code(outcomes, caught.name), remarks)
 

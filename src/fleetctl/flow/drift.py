@@ -8,6 +8,7 @@ from fleetctl import drift as drifting
 from fleetctl.comparison import compared
 from fleetctl.errors import EXIT_CHANGES, EXIT_OK
 from fleetctl.flow.finished import Finished
+from fleetctl.flow.told import header
 from fleetctl.outputs import Kept
 from fleetctl.report.of_drift import of_drift
 from fleetctl.report.saved import file_bytes
@@ -26,6 +27,6 @@ def drift(request: Request, *, out: Path | None = None) -> Finished:
         # 4. Compare; 5. ask the events who did it.
         differences = compared(session.desired, session.live, base=session.base, selected=session.selected)
         found = drifting.find(differences, session.read_history, session.live.instance.now)
-        document = of_drift(found, session.header())
+        document = of_drift(found, header(session))
     remarks = (*found.remarks, *kept.write(lambda: file_bytes(document)))
     return Finished(document, EXIT_OK if found.is_in_sync else EXIT_CHANGES, remarks)

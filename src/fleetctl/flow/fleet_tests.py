@@ -17,6 +17,7 @@ from fleetctl.files import FilesError
 from fleetctl.fleet_tests import Case, Made, Mismatch, cases, mismatches, standing
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
+from fleetctl.flow.told import plan_report
 from fleetctl.history import History
 from fleetctl.live import Live
 from fleetctl.report.of_tests import of_tests
@@ -68,7 +69,7 @@ def _made(case: Case, wished: Desired, live: Live, request: Request) -> Made:
     chosen = target.Target(server=live.instance.url, overridden=False, token=None, server_from="", token_from="")
     session = offline(replace(request, path=case.fleet), wished, live, History({}).among, chosen)
     plan, does = judged(session)
-    shown = session.shown(plan, does)
+    shown = plan_report(session, plan, does)
     return Made(EXIT_BLOCKED if plan.blocked else EXIT_OK, shown["operations"], shown["findings"])
 
 

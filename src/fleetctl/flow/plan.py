@@ -7,6 +7,7 @@ from pathlib import Path
 from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_OK
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
+from fleetctl.flow.told import plan_report
 from fleetctl.outputs import Kept
 from fleetctl.report.saved import file_bytes
 from fleetctl.request import Request
@@ -26,7 +27,8 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
         # 4. Make the plan; 5. judge it by rules and guards.
         made, does = judged(session)
         # 6. Say it, and keep it.
-        document = session.shown(made, does, None if lifetime is None else session.live.instance.now + lifetime)
+        expires_at = None if lifetime is None else session.live.instance.now + lifetime
+        document = plan_report(session, made, does, expires_at)
     remarks = kept.write(lambda: file_bytes(document))
     differs = bool(made.operations or made.comparison.outside.pools)
     code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and differs else EXIT_OK

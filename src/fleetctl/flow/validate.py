@@ -5,20 +5,20 @@ from __future__ import annotations
 from fleetctl import checks
 from fleetctl.desired import declared
 from fleetctl.desired.check import check
-from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_ERROR, EXIT_OK
 from fleetctl.files import FilesError
 from fleetctl.flow.finished import Finished
 from fleetctl.report.of_validate import of_validate
 from fleetctl.report.problems import in_files
 from fleetctl.request import Request
+from fleetctl.session import read
 
 
 def validate(request: Request) -> Finished:
     """Offline: the files, and every rule that needs no live state. What is wrong is the result, whatever it is."""
     # 1. Read the files.
     try:
-        wished = load(request.path, caller=request.caller)
+        wished = read(request)
     except FilesError as error:
         return Finished(of_validate(error.problems, None), EXIT_ERROR)
     # 2. Judge them by the rules.

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from fleetctl import machine, target
-from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_OK
 from fleetctl.flow.finished import Finished
 from fleetctl.report.of_whoami import of_whoami
 from fleetctl.request import Request
-from fleetctl.session import connected
+from fleetctl.session import connected, read
 
 
 def whoami(request: Request) -> Finished:
     """Who asks whom, and whether that is who the files say."""
-    wished = load(request.path, caller=request.caller)
+    wished = read(request)
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.directory)
     with connected(wished, chosen, request) as connection:
         now = machine.clock()

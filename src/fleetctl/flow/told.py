@@ -1,0 +1,38 @@
+"""What reports tell of a session."""
+
+from __future__ import annotations
+
+from fleetctl.consequences import Consequences
+from fleetctl.drift import undone
+from fleetctl.plan import Plan
+from fleetctl.report.forms import PlanReport
+from fleetctl.report.of_plan import of_plan
+from fleetctl.report.parts import Header
+from fleetctl.session import Session
+
+
+def header(session: Session, expires_at: int | None = None) -> Header:
+    """What stands at the head of every report of a session."""
+    live, override = session.live, session.request.override
+    return Header(
+        fleet=session.desired.fleet,
+        tenant_id=session.desired.tenant_id,
+        caller=session.desired.caller or "",
+        reader=live.reader_id,
+        server_url=live.instance.url,
+        instance_id=live.instance.id,
+        derivation=live.instance.derivation,
+        server_overridden=session.target.overridden,
+        created_at=live.instance.now,
+        commit=session.commit,
+        allow=override.numbers,
+        reason=override.reason,
+        expires_at=expires_at,
+        snapshot=session.client is None,
+    )
+
+
+def plan_report(session: Session, made: Plan, does: Consequences, expires_at: int | None = None) -> PlanReport:
+    """A plan made in this session, with what it does to tenants. Raises ComputeError: events are read where a base
+    tells that live state moved."""
+    return of_plan(made, header(session, expires_at), does, undone(made, session.read_history))
