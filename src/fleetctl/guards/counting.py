@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from better_compute.domain.problems import UNCHECKED, Problem
+from fleetctl.desired import Desired
 from fleetctl.guards.tally import Case, Tally
 from fleetctl.identity import is_live
 from fleetctl.plan.grants import Grant
@@ -20,13 +21,13 @@ def tallies(case: Case) -> Iterator[Tally]:
 
 
 def unknown(case: Case) -> list[Problem]:
-    """Unlimited rows that are lowered in pools of which nobody knows how many GPUs they have: what is taken cannot be
-    counted, and that is said."""
-    lost = [grant for grant in case.grants if grant.withdrawn() is None]
+    """Unlimited rows that are lowered in pools of which nobody knows how many GPUs they have: what is taken beside those
+    in use cannot be counted, and that is said."""
+    lost = [grant for grant in case.grants if grant.is_uncounted]
     if not lost:
         return []
     names = listed([f"{grant.tenant_id} in {grant.operation.name}" for grant in lost], "row")
-    message = f"an unlimited quota is lowered where no GPU is known to be, so none was counted: {names}"
+    message = f"an unlimited quota is lowered where no GPU is known to be, so those in use alone count: {names}"
     source = lost[0].operation.source
     return [Problem(UNCHECKED, "guard.gpusWithdrawn", message, severity="unchecked", source=source)]
 
@@ -54,11 +55,24 @@ def _archives(case: Case) -> Iterator[Tally]:
 
 def _pools_of_fleet(case: Case) -> int:
     """Live pools that entries name or replace, or that were removed from the files, selected or not; those that the
-    fleet lets go are its no more."""
-    comparison = case.plan.comparison
-    ids = {entry.pool_id for entry in comparison.desired.entries.values() if not entry.released}
-    ids |= comparison.settled.replaced.keys()
-    ids |= {one.pool.id for one in (*comparison.diff.removed, *comparison.outside.removed)}
+    fleet lets go are its no more. Of a base those count that were its before, where they are fewer: what a change
+    adopts makes room for no archive in it."""
+    comparison, was = case.plan.comparison, case.plan.comparison.was
+    removed = [one.pool for one in (*comparison.diff.removed, *comparison.outside.removed)]
+    ids = _named(comparison.desired) | comparison.settled.replaced.keys() | {pool.id for pool in removed}
+    pools = _count_live(ids, case)
+    if was is None:
+        return pools
+    callers = {was.caller, *was.previous_callers}
+    ids = _named(was) | {pool.id for pool in removed if pool.created_by in callers}
+    return min(pools, _count_live(ids, case))
+
+
+def _named(desired: Desired) -> set[str]:
+    return {entry.pool_id for entry in desired.entries.values() if not entry.released}
+
+
+def _count_live(ids: Iterable[str], case: Case) -> int:
     return sum(is_live(case.live.pools.get(pool_id)) for pool_id in ids)
 
 

@@ -73,13 +73,21 @@ class Grant:
             if limit < min(row.used, row.max):
                 yield resource, row.used, limit
 
-    def withdrawn(self) -> int | None:
-        """How many of the pool's atoms the tenant may book no more. Of an unlimited row those count that there are;
-        None: it was unlimited, and nobody knows how many there are."""
+    def withdrawn(self) -> int:
+        """How many of the pool's atoms the tenant may book no more. Of an unlimited row those count that there are, or
+        that are in use where these are more."""
         had, has = self.atoms
-        if had != UNLIMITED or has == UNLIMITED:
-            return max(0, had - has)
-        return None if self.facts.schedulable is None else max(0, self.facts.schedulable - has)
+        if had == UNLIMITED:
+            row = self.rows.get(self.facts.atom or "")
+            had = max(self.facts.schedulable or 0, row.used if row else 0)
+        return max(0, had - has)
+
+    @property
+    def is_uncounted(self) -> bool:
+        """Whether an unlimited row is lowered and nobody knows how many atoms there are: more may be lost than is
+        `withdrawn`."""
+        had, has = self.atoms
+        return had == UNLIMITED > has and self.facts.schedulable is None
 
     def _limit(self, rows: Mapping[str, int] | None) -> int:
         return 0 if self.facts.atom is None else (rows or {}).get(self.facts.atom, 0)

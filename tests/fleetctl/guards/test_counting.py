@@ -9,7 +9,7 @@ import pytest
 from better_compute.domain.atoms import UNLIMITED
 from fleetctl.desired import Desired
 from fleetctl.selection import parse
-from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, tombstone
+from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, pool_id, tombstone
 from tests.model import desired, fleet
 
 
@@ -99,6 +99,20 @@ class TestArchives:
         assert case.blocked(wished, selected=parse(["key=fra1-0[01]"], [])) == []
         limits["maxArchivePercent"] = 9
         assert case.blocked(prefixed(*kept, **limits)) == [("guard.archives", "archives=2")]
+
+    def test_what_the_change_itself_adopts_makes_no_room(self) -> None:
+        """The share is of what the base had."""
+        case, keys = live(10)
+        for n in range(20):
+            case.pool(f"foreign-{n}")
+        limits = {"maxArchives": 99, "maxArchivePercent": 20}
+        was = files(*map(entry, keys), **limits)
+        adopted = [{**entry(f"new-{n}"), "id": pool_id(f"foreign-{n}")} for n in range(20)]
+        for archives, rules in [(2, []), (3, [("guard.archives", "archives=3")])]:
+            wished = files(*map(tombstone, keys[:archives]), *map(entry, keys[archives:]), *adopted, **limits)
+            assert case.blocked(wished, base=was) == rules
+        fewer = files(*map(tombstone, keys[:2]), *map(entry, keys[2:9]), {**entry(keys[9]), "released": True}, **limits)
+        assert case.blocked(fewer, base=was) == [("guard.archives", "archives=2")]
 
     def test_a_pool_that_is_replaced_is_still_this_fleets(self) -> None:
         case = Case()
@@ -231,6 +245,20 @@ class TestGpus:
         [problem] = case.judged(files(entry("a", offers=offers(acme=16)), maxGpusWithdrawn=0))
         assert (problem.rule, problem.severity, problem.code) == ("guard.gpusWithdrawn", "unchecked", "UNCHECKED")
         assert "acme in a" in problem.message
+
+    @pytest.mark.parametrize(("machines", "lost"), [(0, 24), (8, 24), (64, 56)])
+    def test_what_is_in_use_of_an_unlimited_row_is_lost_whatever_machines_there_are(
+        self, machines: int, lost: int
+    ) -> None:
+        limits = {**EVERYTHING, "maxGpusWithdrawn": lost - 1}
+        case = Case()
+        case.pool("a", acme=UNLIMITED, used={"acme": {"gpu": 32}}, gpus=machines)
+        wished = [entry("a", offers=offers(acme=8))]
+        assert case.blocked(files(*wished, **limits)) == [("guard.gpusWithdrawn", f"gpusWithdrawn={lost}")]
+        limits["maxGpusWithdrawn"] = lost
+        assert case.blocked(files(*wished, **limits)) == []
+        told = [problem.severity for problem in case.judged(files(*wished, **limits))]
+        assert told == ([] if machines else ["unchecked"])
 
     def test_a_row_that_stays_unlimited_takes_nothing(self) -> None:
         case = Case()
