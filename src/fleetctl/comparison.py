@@ -106,6 +106,13 @@ def compared(
     )
 
 
+def whose(removed: Removed, desired: Desired) -> str:
+    """Why a removed pool is taken for this fleet's: what is known of it, not more."""
+    if removed.entry:
+        return f"it stood at {removed.entry.place.source()}"
+    return f"{removed.pool.created_by} made it, its key begins with this fleet's keyPrefix, {desired.key_prefix}"
+
+
 def tombstone(pool: Pool, desired: Desired, taken: Collection[str | None]) -> str:
     """The entry to write for a removed pool that is to be archived; `taken` are the keys that entries have."""
     key = pool.idempotency_key

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from better_compute.domain.problems import Source, errors
 from fleetctl import expected
-from fleetctl.comparison import Comparison
-from fleetctl.desired import Desired, PoolEntry
+from fleetctl.comparison import Comparison, whose
+from fleetctl.desired import Desired, Place, PoolEntry
 from fleetctl.diff import ABSENT, Change, Diff, OfferDiff, PoolDiff, Removed
 from fleetctl.expected import Holding
 from fleetctl.files import FilesError
@@ -118,13 +118,14 @@ def _of_pool(diff: PoolDiff, desired: Desired) -> list[Drifted]:
     """The pool itself, and each of its offers."""
     entry, found = diff.entry, []
     # Apart: who expects a difference does not expect what keeps the pool from being as wished.
-    found += [_drifted(entry, problem.message, ()) for problem in diff.problems[:1]]
+    found += [_drifted(entry, problem.message, (), entry.place.at(problem.path)) for problem in diff.problems[:1]]
     if what := _what(diff):
-        found.append(_drifted(entry, what, diff.changes))
+        found.append(_drifted(entry, what, diff.changes, diff.place))
     if diff.owner_quota:
-        found.append(_drifted(entry, "the owner's quota differs", diff.owner_quota, desired.tenant_id))
+        owner = desired.tenant_id
+        found.append(_drifted(entry, "the owner's quota differs", diff.owner_quota, diff.owner_place, owner))
     if diff.live is not None:
-        found += [_drifted(entry, _offer_words(o), o.changes, o.tenant_id) for o in diff.offers]
+        found += [_drifted(entry, _offer_words(o), o.changes, diff.offer_place(o), o.tenant_id) for o in diff.offers]
     return found
 
 
@@ -144,8 +145,9 @@ def _offer_words(offer: OfferDiff) -> str:
     return "the offer differs" if offer.after else "the offer stands in no file"
 
 
-def _drifted(entry: PoolEntry, what: str, changes: tuple[Change, ...], to_tenant_id: str | None = None) -> Drifted:
-    place = entry.offer_places.get(to_tenant_id, entry.place) if to_tenant_id else entry.place
+def _drifted(
+    entry: PoolEntry, what: str, changes: tuple[Change, ...], place: Place, to_tenant_id: str | None = None
+) -> Drifted:
     return Drifted(
         kind="pending",
         pool_id=entry.pool_id,
@@ -158,14 +160,13 @@ def _drifted(entry: PoolEntry, what: str, changes: tuple[Change, ...], to_tenant
 
 
 def _removed(removed: Removed, desired: Desired) -> Drifted:
-    pool, entry = removed.pool, removed.entry
-    whose = f"it stood at {entry.place.source()}" if entry else "this fleet made it"
+    pool = removed.pool
     return Drifted(
         kind="removed",
         pool_id=pool.id,
         key=pool.idempotency_key,
         to_tenant_id=None,
-        what=f"{whose}, and no entry of {desired.fleet} names it",
+        what=f"{whose(removed, desired)}, and no entry of {desired.fleet} names it",
         changes=(),
         source=None,
     )

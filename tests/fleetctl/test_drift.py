@@ -247,3 +247,31 @@ def test_text_names_who_and_when(home: Home) -> None:
     text = home.run("drift").out
     for word in ("fra1-a", "acme", "sa_hand", "pool.offered", "9", "8", "fleet.yaml:", "20"):
         assert word in text
+
+
+def test_a_pool_that_somebody_made_with_the_fleets_caller_is_not_said_to_be_made_by_the_fleet(home: Home) -> None:
+    with home.hand("sa_fleet") as client:
+        body = {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H100", "sharing": "exclusive", "agent": "bcd"}
+        client.call("pools/create", {"idempotencyKey": "fra1-hand", **body})
+    [found] = drifted(home)
+    assert (found["kind"], found["actorId"], found["via"]) == ("removed", "sa_fleet", None)
+    known = "sa_fleet made it, its key begins with this fleet's keyPrefix, fra1-"
+    assert found["what"] == f"{known}, and no entry of platform names it"
+
+
+def test_a_difference_stands_where_a_plan_has_it(home: Home) -> None:
+    owner = {"ownerQuota": {"gpu": 4}}
+    pools = [
+        entry("fra1-a", {"acme": 8, "initech": 1}, policyRef="long", **owner),
+        entry("fra1-b", []),
+        entry("fra1-c", []),
+    ]
+    tomb = {"idempotencyKey": "fra1-c", "archived": True}
+    wish(home, POOLS[0], POOLS[1], pools[2])
+    home.apply()
+    wish(home, *pools[:2], tomb, policies={"long": {"maxPending": "9h"}})
+    plan = home.run("plan", "--format", "json").report["operations"]
+    placed = {(one["poolId"], one["toTenantId"]): one["source"] for one in plan}
+    found = {(one["poolId"], one["toTenantId"]): one["source"] for one in drifted(home)}
+    assert len(placed) == 5
+    assert found == placed

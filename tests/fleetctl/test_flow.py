@@ -41,7 +41,8 @@ def test_what_was_found_is_shown_also_where_nothing_is_to_be_done(home: Home) ->
     home.wish(entry("fra1-a", {"acme": 8}), keyPrefix="fra1-")
     ran = home.run("apply", "--yes")
     assert ran.code == 0
-    assert "fra1-b is live, this fleet made it, and no entry names it" in ran.out
+    said = "fra1-b is live, sa_fleet made it, its key begins with this fleet's keyPrefix, fra1-, and no entry names it"
+    assert said in ran.out
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from better_compute.domain.problems import Problem
 from better_compute.domain.state import Pool, PoolState, Terms
-from fleetctl.desired import PoolEntry
+from fleetctl.desired import Place, PoolEntry
 
 Archives = Literal["tombstone", "replaced", "removed"]
 """Why a pool is to be archived: its entry says so; another one takes its place; no entry names it any more."""
@@ -68,6 +68,28 @@ class PoolDiff:
     offers: tuple[OfferDiff, ...] = ()
     problems: tuple[Problem, ...] = ()
     cause: ChangeCause | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where the files ask for what becomes of the pool itself; of an update that changes one field, that field,
+        which may stand in a policy that many pools have."""
+        if self.archives == "tombstone":
+            return self.entry.place.at("archived")
+        if self.archives or self.live is None or not self.changes:
+            return self.entry.place
+        fields = {tuple(change.path.split(".")[:2]) for change in self.changes}
+        return self.entry.place.at(*(fields.pop() if len(fields) == 1 else ("policy",)))
+
+    @property
+    def owner_place(self) -> Place:
+        """Where they ask for the owner's quota."""
+        return self.entry.place.at("ownerQuota")
+
+    def offer_place(self, offer: OfferDiff) -> Place:
+        """Where they state an offer, or else the offers that it is not among."""
+        if offer.after is None:
+            return self.entry.place.at("offers").name()
+        return self.entry.offer_places.get(offer.tenant_id, self.entry.place)
 
 
 @dataclass(frozen=True, slots=True)

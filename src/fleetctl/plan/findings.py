@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from better_compute.domain.problems import INVALID_STATE, UNCHECKED, Problem
 from better_compute.domain.state import PoolState
-from fleetctl.comparison import Comparison, tombstone
+from fleetctl.comparison import Comparison, tombstone, whose
 from fleetctl.desired import PoolEntry
 from fleetctl.diff import Removed, Waiting
 from fleetctl.live import ORIGIN, Live
@@ -74,8 +74,7 @@ def _used(state: PoolState) -> Iterator[str]:
 def _removed(removed: Removed, comparison: Comparison, taken: Collection[str | None]) -> Problem:
     pool, entry = removed.pool, removed.entry
     name = pool.idempotency_key or pool.id
-    whose = f"it stood at {entry.place.source()}" if entry else "this fleet made it"
-    message = f"{name} is live, {whose}, and no entry names it: it is left as it is"
+    message = f"{name} is live, {whose(removed, comparison.desired)}, and no entry names it: it is left as it is"
     prune = " or give --prune" if entry else ""
     hint = f"to archive it, write `{tombstone(pool, comparison.desired, taken)}`{prune}"
     return Problem(INVALID_STATE, "fleet.removed", message, name, hint, severity="warning")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from better_compute.domain.atoms import DEFAULT_OWNER_QUOTA
@@ -52,7 +52,7 @@ def _create(diff: PoolDiff, wish: CreatePool) -> Operation:
         changes=(),
         reason=Reason("new", "the files have it and the server has not"),
         inverse=Inverse("archive", {"archived": True}, "which spends the key"),
-        place=diff.entry.place,
+        place=diff.place,
         causes=_causes((), diff.cause),
     )
 
@@ -76,17 +76,11 @@ def _update(diff: PoolDiff, live: PoolState, pool: Pool, wish: CreatePool) -> Op
         changes=diff.changes,
         reason=Reason("changed", "the server has it otherwise than the files"),
         inverse=Inverse("update", before),
-        place=diff.entry.place.at(*_changed(diff.changes)),
+        place=diff.place,
         effects=effects.of_update(live, pool, replace(pool, gpu_model=wish.gpu_model, policy=wish.policy)),
         severity="lowers" if model else "safe",
         causes=_causes(diff.changes),
     )
-
-
-def _changed(changes: Sequence[Change]) -> tuple[str, ...]:
-    """The way to what an update changes, where that is one field: a policy may come from one that many pools have."""
-    fields = {tuple(change.path.split(".")[:2]) for change in changes}
-    return fields.pop() if len(fields) == 1 else ("policy",)
 
 
 def _set_quota(diff: PoolDiff, live: PoolState, wish: CreatePool) -> Operation:
@@ -106,7 +100,7 @@ def _set_quota(diff: PoolDiff, live: PoolState, wish: CreatePool) -> Operation:
         changes=diff.owner_quota,
         reason=Reason("changed", "the owner's quota is otherwise than the files say"),
         inverse=Inverse("setQuota", {"quota": _exact(before, quota)}),
-        place=diff.entry.place.at("ownerQuota"),
+        place=diff.owner_place,
         effects=effects.of_limits(live, wish.tenant_id, quota),
         severity=_severity(before, quota),
         causes=_causes(diff.owner_quota),
@@ -138,7 +132,7 @@ def _offer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
         changes=offer.changes,
         reason=Reason("changed", "the server has it otherwise") if before else Reason("new", "a new offer"),
         inverse=Inverse("offer", _restored(before, quota)) if before else Inverse("unoffer"),
-        place=diff.entry.offer_places.get(offer.tenant_id, diff.entry.place),
+        place=diff.offer_place(offer),
         effects=effects.of_limits(diff.live, offer.tenant_id, set_to),
         severity=_severity(before.quota, quota) if before else "safe",
         causes=_causes(offer.changes, None if before else offer.cause),
@@ -166,7 +160,7 @@ def _unoffer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
         changes=offer.changes,
         reason=Reason("unstated", "the files state this pool's offers and this one is not among them"),
         inverse=Inverse("offer", terms_json(before)),
-        place=diff.entry.place.at("offers").name(),
+        place=diff.offer_place(offer),
         effects=effects.of_unoffer(diff.live or PoolState(), offer.tenant_id),
         severity="withdraws",
         causes=_causes((), offer.cause),
@@ -188,7 +182,7 @@ def _archive(diff: PoolDiff, live: PoolState, pool: Pool) -> Operation:
         changes=(),
         reason=_why(diff),
         inverse=SPENT,
-        place=entry.place.at("archived") if diff.archives == "tombstone" else entry.place,
+        place=diff.place,
         effects=effects.of_archive(live, pool),
         severity="irreversible",
         causes=_causes((), diff.cause),
