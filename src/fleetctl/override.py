@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-ALLOWABLE = (
+Allowable = Literal[
     "archives",
     "withdrawals",
     "gpusWithdrawn",
@@ -15,7 +16,8 @@ ALLOWABLE = (
     "modelChange",
     "rename",
     "freeze",
-)
+]
+ALLOWABLE: tuple[Allowable, ...] = get_args(Allowable)
 """What `--allow NAME=N` can name. Nothing lifts `protect`."""
 
 
@@ -28,6 +30,6 @@ class Override:
     numbers: Mapping[str, int]
     reason: str | None = None
 
-    def hint(self, name: str, number: int) -> str:
+    def hint(self, name: Allowable, number: int) -> str:
         """How exactly what is wished would pass."""
         return f'if that is meant: --allow {name}={number} --reason "why"'

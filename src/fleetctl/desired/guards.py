@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,7 @@ class Guards:
     def stricter(self, other: Guards) -> Guards:
         """The stricter of two, guard by guard: a change cannot remove its own guard."""
         ratios = [limit for limit in (self.max_oversell, other.max_oversell) if limit is not None]
-        return replace(
-            self,
+        return Guards(  # whole: nothing is one side's alone
             max_archives=min(self.max_archives, other.max_archives),
             max_archive_percent=min(self.max_archive_percent, other.max_archive_percent),
             max_withdrawals=min(self.max_withdrawals, other.max_withdrawals),

@@ -12,7 +12,7 @@ from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired, Guards
 from fleetctl.guards import based, counting, cut, freeze, oversell, protect, use
 from fleetctl.guards.tally import Case, Tally
-from fleetctl.override import ALLOWABLE, Override
+from fleetctl.override import ALLOWABLE, Allowable, Override
 
 
 def check(of: Consequences, override: Override, now: int) -> list[Problem]:
@@ -35,6 +35,11 @@ def check(of: Consequences, override: Override, now: int) -> list[Problem]:
         *oversell.told(sold, most),
         *_unneeded(tallies, override),
     ]
+
+
+def counted(of: Consequences, now: int) -> list[Tally]:
+    """What the guards count that limit how much one plan may take away; without those that find nothing of theirs."""
+    return list(counting.tallies(Case(of, _in_force(of.plan.comparison), now)))
 
 
 def _in_force(comparison: Comparison) -> Guards:
@@ -69,7 +74,7 @@ def _is_within(tally: Tally) -> bool:
     return tally.limit is None or tally.number <= tally.limit
 
 
-def _unneeded(tallies: dict[str, Tally], override: Override) -> Iterator[Problem]:
+def _unneeded(tallies: dict[Allowable, Tally], override: Override) -> Iterator[Problem]:
     """Whoever lets more pass than there is may have expected another plan. Renamed entries are counted elsewhere."""
     for name in ALLOWABLE:
         number = override.numbers.get(name)

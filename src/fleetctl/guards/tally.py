@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired, Guards
 from fleetctl.live import Live
+from fleetctl.override import Allowable
 from fleetctl.plan import Operation, Plan
 from fleetctl.plan.grants import Grant, Pools
 
@@ -52,7 +53,7 @@ class Tally:
     what the limit is; `first` is the first operation, in the plan's order, that counts. `name`: what an override calls
     it."""
 
-    name: str
+    name: Allowable
     number: int
     limit: int | None
     says: str

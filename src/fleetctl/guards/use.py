@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from better_compute.domain.state import PoolState
 from fleetctl.guards.tally import Case, Tally
+from fleetctl.override import Allowable
 from fleetctl.plan import Operation
 from fleetctl.words import count, listed
 
@@ -39,7 +40,9 @@ def _model_changes(case: Case) -> Iterator[Tally]:
     yield from _tally("modelChange", told, "pool", says, case.guards.allow_model_change)
 
 
-def _tally(name: str, told: Sequence[tuple[Operation, str]], what: str, says: str, allowed: bool) -> Iterator[Tally]:
+def _tally(
+    name: Allowable, told: Sequence[tuple[Operation, str]], what: str, says: str, allowed: bool
+) -> Iterator[Tally]:
     """None of what is `told` may be, unless the files allow all of it."""
     if told:
         yield Tally(

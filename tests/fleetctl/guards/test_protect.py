@@ -39,7 +39,7 @@ def test_nothing_is_taken_from_a_protected_pool_named_by_key_or_id(case: Case, h
 
 @pytest.mark.parametrize("how", TAKEN)
 def test_no_override_lets_it_pass(case: Case, how: str) -> None:
-    allow = dict.fromkeys(ALLOWABLE, 9999)
+    allow: dict[str, int] = dict.fromkeys(ALLOWABLE, 9999)
     problems = case.judged(files(TAKEN[how], entry("b"), **protecting("a")), allow)
     [problem] = [problem for problem in problems if problem.severity == "error"]
     assert problem.rule == "guard.protect"
