@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from better_compute.domain.problems import Problem
-from fleetctl.desired import Desired
-from fleetctl.desired.check import check
+from fleetctl.desired import Desired, check
 from fleetctl.desired.load import assemble
 from fleetctl.files import Document, FilesError, read_text
 
@@ -52,7 +51,7 @@ def refusal(*texts: str) -> Problem:
 
 def judged(*texts: str) -> list[Problem]:
     """What the rules say of the texts, which have no fault of shape."""
-    return check(desired(*texts))
+    return check.problems(desired(*texts))
 
 
 def said(problems: list[Problem]) -> list[str]:

@@ -8,8 +8,7 @@ import pytest
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.problems import Problem
 from better_compute.domain.state import Terms
-from fleetctl.desired import Desired, PoolEntry
-from fleetctl.desired.check import check
+from fleetctl.desired import Desired, PoolEntry, check
 from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.desired.load import load
 from fleetctl.files import FilesError
@@ -48,7 +47,7 @@ def test_k001_norway_boolean() -> None:
     assert read.offers == {"no": Terms({"gpu": 8})}
     assert read.pool
     assert read.pool.policy == {"iommu": "on", "note": "yes"}
-    assert check(desired) == []
+    assert check.problems(desired) == []
 
 
 def test_k002_duplicate_keys() -> None:
@@ -181,7 +180,9 @@ def test_k023_unknown_field_typo(tmp_path: Path) -> None:
         ("includeDescendents", 'did you mean "includeDescendants"?'),
     ]
     right = path.read_text().replace("quotas", "quota").replace("Descendents", "Descendants")
-    warnings = check(load(written(tmp_path, right.replace("includeDescendants: true", "priority: 0").encode())))
+    warnings = check.problems(
+        load(written(tmp_path, right.replace("includeDescendants: true", "priority: 0").encode()))
+    )
     assert [(w.severity, w.path) for w in warnings] == [("warning", "pools[waw1-h100].policy.singelTenant")]
     assert "singleTenant" in warnings[0].hint
 
@@ -189,7 +190,7 @@ def test_k023_unknown_field_typo(tmp_path: Path) -> None:
 def test_k025_letter_case() -> None:
     desired = load(fleet("k025_letter_case"))
     assert [*entry(desired).offers] == ["ACME"]
-    problems = check(desired)
+    problems = check.problems(desired)
     assert {(p.rule, p.path): p.hint for p in problems if p.severity == "error"} == {
         ("pool.class", "pools[waw1-h100].class"): 'did you mean "metal-host"?',
         ("pool.model", "pools[waw1-h100].gpuModel"): "use H100",

@@ -38,39 +38,43 @@ class Objects:
     def of(self, kind: Each) -> list[Object]:
         match kind:
             case "pool":
-                return self.pool()
+                return self.pools
             case "offer":
-                return self.offer()
+                return self.offers
             case "operation":
-                return self.operation()
+                return self.operations
             case "tenant":
-                return self.tenant()
+                return self.tenants
 
     def lists(self) -> dict[str, list[dict[str, Json]]]:
         """The variables of a check that sees all."""
         return {
-            "pools": [each.value for each in self.pool()],
-            "offers": [each.value for each in self.offer()],
-            "operations": [each.value for each in self.operation()],
+            "pools": [each.value for each in self.pools],
+            "offers": [each.value for each in self.offers],
+            "operations": [each.value for each in self.operations],
             "capacity": [_capacity(*key, stock) for key, stock in self._of.ledger.stock.items()],
         }
 
-    def pool(self) -> list[Object]:
+    @property
+    def pools(self) -> list[Object]:
         return self._wished[0]
 
-    def offer(self) -> list[Object]:
+    @property
+    def offers(self) -> list[Object]:
         return self._wished[1]
 
-    def operation(self) -> list[Object]:
+    @cached_property
+    def operations(self) -> list[Object]:
         return [
             Object(self._operation(operation), f"{operation.action} {_named(operation)}", operation.place)
             for operation in self._plan.operations
         ]
 
-    def tenant(self) -> list[Object]:
+    @cached_property
+    def tenants(self) -> list[Object]:
         """Those that hold an offer of the owner before the plan or after it."""
         offers: dict[str, list[Object]] = {}
-        for offer in self.offer():
+        for offer in self.offers:
             offers.setdefault(offer.value["toTenantId"], []).append(offer)
         holdings = self._of.holdings
         return [

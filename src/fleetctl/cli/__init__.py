@@ -31,5 +31,5 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    """SIGTERM outside an apply, which has a handler of its own: nothing is under way that must be finished."""
+    """SIGTERM where nothing is under way that must be finished; see `signals` for the rest."""
     raise SystemExit(EXIT_INTERRUPTED["SIGTERM"])

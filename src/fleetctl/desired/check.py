@@ -21,7 +21,7 @@ _WORDS = frozenset({"pool.class", "pool.sharing", "pool.agent", "pool.model"})
 """Rules on one field alone: where the defaults say it, it is wrong there, once for all pools that leave it out."""
 
 
-def check(desired: Desired, only: Collection[str] | None = None) -> list[Problem]:
+def problems(desired: Desired, only: Collection[str] | None = None) -> list[Problem]:
     """Every problem of the rules, with its source, in order of pool ids: errors and warnings. What is written once for
     several pools, in the defaults, a policy or a template, is told once. What cannot be judged without live state is
     not among them. `only`: of the pools with these ids.
@@ -36,10 +36,10 @@ def check(desired: Desired, only: Collection[str] | None = None) -> list[Problem
             continue
         if entry.pool is None or (shape := _shape(entry.pool, entry.offers)) in sound:
             continue
-        problems = [*_check_entry(entry, entry.pool, desired.places.get("defaults"))]
-        for problem in problems:
+        wrong = [*_check_entry(entry, entry.pool, desired.places.get("defaults"))]
+        for problem in wrong:
             found.setdefault((problem.rule, problem.message, problem.source), problem)
-        if not problems:
+        if not wrong:
             sound.add(shape)
     return list(found.values())
 

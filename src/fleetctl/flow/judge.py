@@ -7,7 +7,7 @@ from dataclasses import replace
 from fleetctl import checks, guards, preflight
 from fleetctl import plan as planning
 from fleetctl.consequences import Consequences
-from fleetctl.desired.check import check
+from fleetctl.desired import check
 from fleetctl.plan import Plan
 from fleetctl.report.problems import in_files
 from fleetctl.session import Session
@@ -31,10 +31,10 @@ def judged(session: Session) -> tuple[Plan, Consequences]:
     found = preflight.check(made, session.live, session.client, caller, session.declared.hint)
     if any(problem.severity == "error" for problem in found):
         born = {operation.pool_id for operation in made.operations if operation.action == "create"}
-        found = preflight.joined(found, check(session.desired, born))
+        found = preflight.joined(found, check.problems(session.desired, born))
     placed = replace(made, findings=tuple(sorted([*made.findings, *found], key=in_files)))
     does = Consequences(made, session.live)
-    found = guards.check(does, override, now)
+    found = guards.judged(does, override, now)
     with killable():  # a check may take its time, and nothing is under way yet
         found = [*found, *checks.check(does)]
     return placed.with_findings(found), does

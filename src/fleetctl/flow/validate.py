@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from fleetctl import checks
-from fleetctl.desired import declared
-from fleetctl.desired.check import check
+from fleetctl.desired import check, declared
 from fleetctl.errors import EXIT_ERROR, EXIT_OK
 from fleetctl.files import FilesError
 from fleetctl.flow.finished import Finished
@@ -22,6 +21,8 @@ def validate(request: Request) -> Finished:
     except FilesError as error:
         return Finished(of_validate(error.problems, None), EXIT_ERROR)
     # 2. Judge them by the rules.
-    problems = sorted([*declared.check(wished), *check(wished), *checks.problems_of(wished.checks)], key=in_files)
+    problems = sorted(
+        [*declared.check(wished), *check.problems(wished), *checks.problems_of(wished.checks)], key=in_files
+    )
     wrong = any(problem.severity == "error" for problem in problems)
     return Finished(of_validate(problems, wished), EXIT_ERROR if wrong else EXIT_OK)

@@ -1,5 +1,7 @@
-"""Guards: limits on what one plan may take away, in force unless an override names the number that may pass."""
+"""Guards: limits on what one plan may take away. Those that count let pass what an override names; nothing lifts those
+of what is protected, of files that were cut, and of the base."""
 
-from fleetctl.guards.judge import check
+from fleetctl.guards.judge import counted, judged
+from fleetctl.guards.tally import Tally
 
-__all__ = ["check"]
+__all__ = ["Tally", "counted", "judged"]

@@ -15,7 +15,7 @@ from fleetctl.guards.tally import Case, Tally
 from fleetctl.override import ALLOWABLE, Allowable, Override
 
 
-def check(of: Consequences, override: Override, now: int) -> list[Problem]:
+def judged(of: Consequences, override: Override, now: int) -> list[Problem]:
     """A problem for every guard that the plan breaks, with the override that would let exactly this pass; the plan
     itself is always shown whole. `now` is the server's clock in epoch milliseconds.
 
@@ -30,7 +30,7 @@ def check(of: Consequences, override: Override, now: int) -> list[Problem]:
         *based.check(case),
         *cut.check(case),
         *protect.check(case),
-        *(problem for tally in tallies.values() for problem in _judged(tally, override)),
+        *(problem for tally in tallies.values() for problem in _held(tally, override)),
         *counting.unknown(case),
         *oversell.told(sold, most),
         *_unneeded(tallies, override),
@@ -56,7 +56,7 @@ def _protecting(desired: Desired) -> Guards:
     return replace(desired.guards, protect=desired.guards.protect | names)
 
 
-def _judged(tally: Tally, override: Override) -> Iterator[Problem]:
+def _held(tally: Tally, override: Override) -> Iterator[Problem]:
     """An override takes the place of the guard's own limit, also where that is the higher one."""
     allowed = override.numbers.get(tally.name)
     limit, rule = tally.limit if allowed is None else allowed, f"guard.{tally.name}"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from better_compute.domain.problems import Problem
-from fleetctl.desired.check import check
+from fleetctl.desired import check
 from tests.fleets import Fleet, fleets
 from tests.reading import HEAD, desired, judged, said
 
@@ -268,8 +268,8 @@ def test_a_pool_among_others_is_judged_as_it_is_alone(pools: list[dict[str, Any]
     usual = {"siteId": "s", "class": "metal-host", "gpuModel": "H100"}
     entries = [{"idempotencyKey": f"fra1-{n}", **usual, **fields} for n, fields in enumerate(pools)]
     wished = desired(json.dumps({**root, "pools": entries}))
-    alone = (check(replace(wished, entries={pool_id: entry})) for pool_id, entry in wished.entries.items())
-    assert check(wished) == [problem for problems in alone for problem in problems]
+    alone = (check.problems(replace(wished, entries={pool_id: entry})) for pool_id, entry in wished.entries.items())
+    assert check.problems(wished) == [problem for problems in alone for problem in problems]
 
 
 def test_a_row_of_0_does_not_hide_a_row_that_grants_nothing() -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from better_compute.domain.problems import Problem
-from fleetctl.desired.check import check
+from fleetctl.desired import check
 from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.desired.load import load
 from fleetctl.files import FilesError
@@ -148,7 +148,7 @@ def judge(directory: Path) -> list[Problem]:
     except FilesError as refused:
         return list(refused.problems or pytest.fail("refused, and nobody says why"))
     json.dumps(canonical_inputs(wished))
-    return check(wished)
+    return check.problems(wished)
 
 
 def check_places(problems: list[Problem], directory: Path) -> None:

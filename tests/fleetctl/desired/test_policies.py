@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from better_compute.domain.problems import Source
-from fleetctl.desired.check import check
+from fleetctl.desired import check
 from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.desired.policies import merged
 from fleetctl.files import Map, read_text
@@ -163,7 +163,7 @@ def test_what_many_entries_take_from_a_policy_is_told_once() -> None:
 def test_an_entry_points_to_its_reference_where_it_has_no_policy_of_its_own() -> None:
     (entry,) = desired(HEAD + POLICIES + pools("policyRef: std")).entries.values()
     assert entry.place.source("policy") == entry.place.source("policyRef") == Source("0.yaml", 10, 83)
-    assert check(desired(HEAD + POLICIES + pools("policyRef: std"))) == []
+    assert check.problems(desired(HEAD + POLICIES + pools("policyRef: std"))) == []
 
 
 VALUES = st.recursive(

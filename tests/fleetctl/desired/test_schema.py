@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator
 
-from fleetctl.desired.check import check
+from fleetctl.desired import check
 from fleetctl.desired.load import assemble
 from fleetctl.desired.schema import schema
 from fleetctl.files import FilesError
@@ -41,7 +41,9 @@ def offer(**fields: Any) -> dict[str, Any]:
 def validates(document: dict[str, Any]) -> bool:
     """Whether `validate` would let the document pass."""
     try:
-        return all(p.severity != "error" for p in check(assemble(documents(json.dumps(document)), Path("fleet"))))
+        return all(
+            p.severity != "error" for p in check.problems(assemble(documents(json.dumps(document)), Path("fleet")))
+        )
     except FilesError:
         return False
 

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from better_compute.domain.problems import Source
-from fleetctl.desired import Desired
-from fleetctl.desired.check import check
+from fleetctl.desired import Desired, check
 from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.desired.load import load
 from tests.fleets import Fleet, fleets, write
@@ -121,7 +120,7 @@ def test_a_template_may_come_by_alias_or_merge() -> None:
 
 def test_what_is_wrong_in_a_template_is_told_once_where_it_stands() -> None:
     text = HEAD + TEMPLATE.replace("gpuModel: H100", "gpuModel: h100")
-    (problem,) = found = check(desired(text))
+    (problem,) = found = check.problems(desired(text))
     assert problem.source == Source("0.yaml", 9, 15), said(found)
     wrong = refusal(HEAD + TEMPLATE.replace("class: metal-host", "class: metal-host\n    colour: red"))
     assert (wrong.rule, wrong.source) == ("fleet.unknown", Source("0.yaml", 9, 5))

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fleetctl.desired import Desired
-from fleetctl.desired.check import check
+from fleetctl.desired import Desired, check
 from fleetctl.desired.load import assemble, load
 from fleetctl.files import FilesError, read_text
 from fleetctl.fleet_tests import standing
@@ -30,7 +29,7 @@ def of(*pools: dict[str, Any], **root: Any) -> Desired:
 @given(fleets(), st.randoms(use_true_random=False))
 def test_is_what_an_apply_leaves(fleet: Fleet, random: Random) -> None:
     wished = desired(fleet)
-    assume(not any(problem.severity == "error" for problem in check(wished)))
+    assume(not any(problem.severity == "error" for problem in check.problems(wished)))
     plane = ControlPlane()
     plan = plane.plan(wished)
     assume(not plan.blocked)

@@ -113,7 +113,7 @@ class Case:
     ) -> list[Problem]:
         live = self.live()
         plan = make(wished, live, base=Base("main", None, base) if base else None, selected=selected)
-        return guards.check(Consequences(plan, live), Override(allow or {}, "meant" if allow else None), now)
+        return guards.judged(Consequences(plan, live), Override(allow or {}, "meant" if allow else None), now)
 
     def blocked(self, wished: Desired, *args: Any, **kwargs: Any) -> list[tuple[str, str]]:
         """The rules that block, each with the override that would let exactly this pass."""

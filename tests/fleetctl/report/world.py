@@ -102,7 +102,7 @@ class World:
         live, fleet = self.live(), wished(entries)
         made = plan.make(fleet, live)
         known = [problem for problem in preflight.check(made, live, None) if problem.severity != "unchecked"]
-        return made.with_findings([*known, *guards.check(Consequences(made, live), override, live.instance.now)])
+        return made.with_findings([*known, *guards.judged(Consequences(made, live), override, live.instance.now)])
 
     def report(self, entries: str, override: Override = NO_OVERRIDE, **header: Any) -> PlanReport:
         header = {"allow": override.numbers, "reason": override.reason, **header}
