@@ -10,9 +10,9 @@ _ONE_READING = "Readers of YAML disagree about it, and a file must mean one thin
 
 READING: Final[Entries] = {
     "files.blank": Entry(
-        "A file of the fleet holds no document, and the plan takes something away.",
-        "A file that was emptied by accident must not look like a wish that what it held goes.",
-        "Remove the file, or write a document into it, such as `pools: []`.",
+        "A file of the fleet, or a document in it, says nothing, and the plan takes something away.",
+        "What was emptied by accident must not look like a wish that what it held goes.",
+        "Remove it, or write a document there, such as `pools: []`.",
     ),
     "files.cut": Entry(
         "A file ends inside a line, and the plan takes something away.",

@@ -25,6 +25,8 @@ from fleetctl.desired.shape import DOCUMENT_FIELDS, POOL_NEEDS, UNNAMED
 from fleetctl.desired.templates import Templates
 from fleetctl.files import Document, Documents, FilesError, read_fleet
 
+_SAYS = DOCUMENT_FIELDS - {"apiVersion"}
+
 
 def load(
     path: Path, *, caller: str | None = None, tell: Callable[[str], None] | None = None, empty_ok: bool = False
@@ -91,13 +93,14 @@ def assemble(
 
 
 def _doubtful(documents: Sequence[Document]) -> dict[str, Any]:
-    """Files that may have lost something: `cut` ends inside a line, `blank` says nothing of a fleet (it has no document
-    with a field of one)."""
-    said = {document.file for document in documents if not DOCUMENT_FIELDS.isdisjoint(document.root)}
-    silent = {document.file for document in documents} - said
-    blank = silent.union(documents.blank if isinstance(documents, Documents) else ())
+    """Files that may have lost something: `cut` ends inside a line; `blank` has a document that says nothing of a
+    fleet, or no more than its version, or none at all."""
+    silent = [document for document in documents if _SAYS.isdisjoint(document.root)]
+    blank = {document.file: document.line for document in reversed(silent)}
+    for file, line in documents.blank.items() if isinstance(documents, Documents) else ():
+        blank[file] = min(line, blank.get(file, line))
     cut = {document.file: document.root.lines.text.count("\n") + 1 for document in documents if document.is_cut}
-    return {"cut": cut, "blank": tuple(sorted(blank))}
+    return {"cut": cut, "blank": blank}
 
 
 def _parts(documents: Sequence[Document], found: Found) -> list[Part]:

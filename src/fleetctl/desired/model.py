@@ -116,16 +116,12 @@ class Desired:
     """The files of its documents, relative to the fleet's directory."""
     cut: Mapping[str, int] = field(default_factory=dict, compare=False)
     """Files that end inside a line, as one that was cut short does, with the number of that line."""
-    blank: tuple[str, ...] = field(default=(), compare=False)
-    """Files that hold no document: comments alone, or nothing."""
+    blank: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """Files with a document that says nothing, or that hold none (comments alone, or nothing), with its line."""
 
     def remark_on(self, key: str) -> str:
-        """What is to be known of the id that a key derives, where no entry's pool has it; else an empty text."""
+        """What is to be known of a key that no entry has."""
         entries = {entry.key: entry for entry in self.entries.values() if entry.key is not None}
-        if entry := entries.get(key):
-            if entry.previously:
-                return f"the entry with this key means the pool of {entry.previously}, as long as that is live"
-            return f"the entry with this key adopts {entry.pool_id} instead" if entry.adopted else ""
         if renamed := next((entry.key for entry in entries.values() if entry.previously == key), None):
             return f"the entry {renamed} was called {key}, and keeps its pool"
         if self.key_prefix is not None and not key.startswith(self.key_prefix):

@@ -6,8 +6,8 @@ files that a path is read from.
 """
 
 from fleetctl.errors import FilesError
-from fleetctl.files.document import Document, Lines, Map, Merged, Seq
-from fleetctl.files.fleet import Documents, fleet_files, read_fleet
+from fleetctl.files.document import Document, Documents, Lines, Map, Merged, Seq
+from fleetctl.files.fleet import fleet_files, read_fleet
 from fleetctl.files.reader import read_text
 
 __all__ = [

@@ -39,7 +39,7 @@ def documents(reading: Reading) -> Iterator[Document]:
     while type(event) is DocumentStartEvent:
         if event.tags or event.version not in (None, (1, 2)):
             reading.report(_at(event), "yaml.directive", "no directive but %YAML 1.2 is read", "remove the line")
-        builder = _Builder(reading, get)
+        start, builder = _at(event), _Builder(reading, get)
         first = get()
         root = builder.node(first)
         builder.anchors.finish(root)
@@ -50,6 +50,8 @@ def documents(reading: Reading) -> Iterator[Document]:
         elif root is not None:
             hint = "begin with a field of a fleet and a colon"
             reading.report(_at(first), "yaml.root", "the document is not a map", hint)
+        else:
+            reading.empty = reading.empty or reading.lines.place(start)[0]
 
 
 def _at(event: Event) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -111,3 +111,9 @@ class Document:
                 break
             node = node[step]
         return Source(lines.file, *lines.place(offset))
+
+
+class Documents(list[Document]):
+    """Documents, in the order of file names. `blank`: the files that hold none, or an empty one, with its line."""
+
+    blank: Mapping[str, int] = {}

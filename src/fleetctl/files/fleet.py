@@ -8,7 +8,7 @@ from pathlib import Path
 
 from better_compute.domain.problems import Problem
 from fleetctl.errors import FilesError
-from fleetctl.files.document import Document
+from fleetctl.files.document import Documents
 from fleetctl.files.reader import read_text
 from fleetctl.files.scalars import Scalars
 from fleetctl.files.unread import Unread
@@ -25,12 +25,6 @@ def fleet_files(path: Path) -> list[FoundFile]:
     """
     name = str(path)
     return (_directory(name) if os.path.isdir(name) else _file(path)).files()
-
-
-class Documents(list[Document]):
-    """The documents of a fleet in the order of file names. `blank`: files that hold none."""
-
-    blank: tuple[str, ...] = ()
 
 
 def read_fleet(path: Path) -> Documents:
@@ -68,11 +62,21 @@ def _file(path: Path) -> _Reader:
     name, shown = str(path), last_name(path)
     reader = _Reader()
     real = os.path.realpath(name)
+    if _is_stream(name):
+        message, hint = "a fleet is read from files, and not from stdin or a device", "name its directory, or a file of it"
+        return reader.checked([file_problem(shown, "files.kind", message, hint)], shown)
     if os.path.islink(name) and not inside(real, os.path.realpath(path.parent)):
         message, hint = "the link leads out of its directory", "name the file itself"
         return reader.checked([file_problem(shown, "files.link", message, hint)], shown)
     reader.read([FoundFile(shown, real)])
     return reader.checked([], shown)
+
+
+def _is_stream(name: str) -> bool:
+    """Whether a path stands for stdin, a device or a pipe, whatever is behind it now."""
+    if name == "-" and not os.path.lexists(name):
+        return True
+    return os.path.abspath(name).startswith("/dev/") or (os.path.exists(name) and not os.path.isfile(name))
 
 
 class _Reader:
@@ -81,7 +85,7 @@ class _Reader:
     def __init__(self) -> None:
         self._scalars = Scalars()
         self._found: dict[str, FoundFile] = {}
-        self._documents: dict[str, list[Document]] = {}
+        self._documents: dict[str, Documents] = {}
         self._problems: dict[str, tuple[Problem, ...]] = {}
 
     def read(self, files: Iterable[FoundFile]) -> None:
@@ -89,7 +93,7 @@ class _Reader:
             if found.file in self._found:
                 continue
             self._found[found.file] = found
-            self._documents[found.file] = []
+            self._documents[found.file] = Documents()
             data = read_bytes(found)
             try:
                 if isinstance(data, Problem):
@@ -105,7 +109,7 @@ class _Reader:
 
     def documents(self) -> Documents:
         found = Documents(document for file in sorted(self._documents) for document in self._documents[file])
-        found.blank = tuple(file for file in sorted(self._documents) if not self._documents[file])
+        found.blank = {file: line for each in self._documents.values() for file, line in each.blank.items()}
         return found
 
     def files(self) -> list[FoundFile]:

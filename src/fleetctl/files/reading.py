@@ -23,12 +23,14 @@ class UnreadableError(Exception):
 
 
 class Reading:
-    """One file while it is read; `trail` has a step for each open map and list, the key or index that is being read."""
+    """One file while it is read; `trail` has a step for each open map and list, the key or index that is being read.
+    `empty` is the line of the first document that holds nothing, 0 where there is none."""
 
     def __init__(self, text: str, file: str, scalars: Scalars) -> None:
         self.text, self.file, self.scalars = text, file, scalars
         self.lines = Lines(self.text, file)
         self.trail: list[str | int | None] = []
+        self.empty = 0
         self._problems: dict[int, Problem] = {}
 
     @property

@@ -21,8 +21,8 @@ def tallies(case: Case) -> Iterator[Tally]:
 
 
 def unknown(case: Case) -> list[Problem]:
-    """Unlimited rows that are lowered in pools of which nobody knows how many GPUs they have: what is taken beside those
-    in use cannot be counted, and that is said."""
+    """Unlimited rows that are lowered in pools of which nobody knows how many GPUs they have: what is taken beside
+    those in use cannot be counted, and that is said."""
     lost = [grant for grant in case.grants if grant.is_uncounted]
     if not lost:
         return []

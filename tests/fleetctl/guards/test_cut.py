@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from fleetctl.desired.load import load
 from tests.fleetctl.guards.case import Case
 
@@ -22,6 +24,27 @@ def test_a_file_that_ends_inside_a_line_takes_nothing_away(tmp_path: Path) -> No
     text = HEAD + POOL % ""
     assert rules(tmp_path, text) == ["files.cut"]
     assert rules(tmp_path, text + "\n") == []
+
+
+FLEET = HEAD + POOL % "" + "\n"
+
+
+@pytest.mark.parametrize("text", ["", "# gone\n", "---\n", "null\n", "{}\n", "x-a: 1\n", "apiVersion: fleet/v1\n"])
+def test_a_file_that_says_nothing_takes_nothing_away(tmp_path: Path, text: str) -> None:
+    (tmp_path / "offers.yaml").write_text(text)
+    assert rules(tmp_path, FLEET) == ["files.blank"]
+    assert rules(tmp_path, FLEET.replace("offers: []", "offers: [{toTenantId: acme, quota: {gpu: 9}}]")) == []
+
+
+@pytest.mark.parametrize("gone", ["", "# gone\n", "~\n", "{}\n", "apiVersion: fleet/v1\n"])
+@pytest.mark.parametrize("first", [True, False])
+def test_nor_does_a_document_beside_others(tmp_path: Path, gone: str, first: bool) -> None:
+    parts = [f"---\n{gone}", f"---\n{FLEET}"]
+    text = "".join(parts if first else reversed(parts))
+    assert rules(tmp_path, text) == ["files.blank"]
+    [line] = load(tmp_path).blank.values()
+    begins = 1 if first else len(FLEET.splitlines()) + 2
+    assert line in (begins, begins + 1)
 
 
 def test_it_is_harmless_where_nothing_is_taken(tmp_path: Path) -> None:
