@@ -16,15 +16,15 @@ from fleetctl.diff import Diff, Removed, compare
 from fleetctl.errors import EXIT_USAGE, Stop
 from fleetctl.identity import Note, Settled
 from fleetctl.live import Live
-from fleetctl.selection import EVERYTHING, Selection, Split
+from fleetctl.selection import EVERYTHING, Known, Selection, Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """What differs. `settled` are the files on the pools that they mean, `base` the fleet as it was (None: none was
     named), settled as well in `was`; `prune`: removed pools that it names are archived. `diff` is what was selected,
-    `outside` the rest; `entries` and `offers` count those selected. `problems` are those of identity and base: an
-    error blocks; `renamed` are ids of removed pools that seem to be renamed."""
+    `outside` the rest; `entries` and `offers` count those selected. `problems` are those of identity, hazards and
+    base: an error blocks; `renamed` are ids of removed pools that seem to be renamed."""
 
     settled: Settled
     base: Base | None
@@ -69,8 +69,8 @@ def compared(
     selected: Selection = EVERYTHING,
     renames: int | None = None,
 ) -> Comparison:
-    """Compare files with live state. `base` only names causes, removed pools and hazards; `prune` archives removed
-    pools that it names; `renames` is how many renamed entries may pass.
+    """Compare files with live state. `base` names causes, removed pools and hazards, and stops a fleet that lost its
+    last pool; `prune` archives removed pools that it names; `renames` is how many renamed entries may pass.
 
     Raises Stop for `prune` without a base, ComputeError for a selector that selects nothing, ValueError when nobody
     names a caller.
@@ -80,7 +80,8 @@ def compared(
     whole = compare(settled, live.pools, was=was, prune=prune)
     if prune and base is None:
         raise _no_base(whole.removed, settled.desired)
-    part, entries, offers = _selected(causes.labelled(whole, was), selected, settled.desired, live)
+    known = Known(live.pools, was)
+    part, entries, offers = _selected(causes.labelled(whole, was), selected, settled.desired, known)
     found = hazards.find(part.inside, whole, settled.desired, live.pools, renames)
     alike = hazards.alike(whole.foreign, settled.desired)
     if any(problem.rule == "fleet.caller" for problem in found.problems):
@@ -126,13 +127,13 @@ def tombstone(pool: Pool, desired: Desired, taken: Collection[str | None]) -> st
     return f"- {{id: {pool.id}, archived: true}}"
 
 
-def _selected(diff: Diff, selected: Selection, desired: Desired, live: Live) -> tuple[Split, int, int]:
+def _selected(diff: Diff, selected: Selection, desired: Desired, known: Known) -> tuple[Split, int, int]:
     """The diff in two, and how many entries and offers are selected. Raises ComputeError."""
     if not selected:
         offers = sum(len(entry.offers) for entry in desired.entries.values())
         return Split(diff, Diff(pools=())), len(desired.entries), offers
-    selection.check(selected, desired, live.pools, diff)
-    return selection.split(diff, selected), *selection.counts(selected, desired, live.pools)
+    selection.check(selected, desired, known, diff)
+    return selection.split(diff, selected, known), *selection.counts(selected, desired, known)
 
 
 def _unoffered(diff: Diff) -> Iterator[Note]:

@@ -14,6 +14,7 @@ from fleetctl.desired import Desired, PoolEntry
 from fleetctl.desired.nearest import Nearest
 from fleetctl.diff import Diff, OfferDiff, PoolDiff, Removed
 from fleetctl.errors import EXIT_USAGE, Stop
+from fleetctl.naming import names
 
 FIELDS = ("key", "site", "model", "tenant", "file")
 
@@ -76,16 +77,37 @@ def parse(only: Sequence[str], exclude: Sequence[str]) -> Selection:
     )
 
 
-def check(selection: Selection, desired: Desired, live: Mapping[str, PoolState], diff: Diff) -> None:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Where pools are looked up: live states by id, and the fleet of the base, which may have called them otherwise."""
+
+    live: Mapping[str, PoolState]
+    was: Desired | None
+
+    def thing(self, pool_id: str, entry: PoolEntry | None = None) -> Thing:
+        """A pool, with the entry that says what becomes of it; None: there is none."""
+        state, before = self.live.get(pool_id), self.was.entries.get(pool_id) if self.was else None
+        wish, pool = entry.pool if entry else None, state.pool if state else None
+        facts = {
+            "key": names(pool, entry, before),
+            "site": frozenset(each.site_id for each in (wish, pool) if each),
+            "model": frozenset(each.gpu_model for each in (wish, pool) if each),
+            "file": frozenset([entry.place.document.file] if entry else ()),
+        }
+        places = entry.offer_places.items() if entry else ()
+        files = {t: place.document.file for t, place in places if place.document.file not in facts["file"]}
+        tenants = {*(entry.offers if entry else ()), *(state.offers if state else ())}
+        return Thing(facts, files, frozenset(tenants - {pool.owner_id if pool else None}))
+
+
+def check(selection: Selection, desired: Desired, known: Known, diff: Diff) -> None:
     """Raises ComputeError for a selector that selects nothing of the fleet: that is a slip, and nothing in sync."""
-    things = [_of_entry(entry, live.get(entry.pool_id)) for entry in desired.entries.values()]
-    things += [_of_entry(pool.entry, pool.live) for pool in diff.pools if pool.heir]
-    removed = [_of_removed(one) for one in diff.removed]
+    things = [known.thing(pool_id, entry) for pool_id, entry in desired.entries.items()]
+    things += [known.thing(pool.entry.pool_id, pool.entry) for pool in diff.pools if pool.heir]
+    things += [known.thing(one.live.pool.id) for one in diff.waiting if one.live.pool]
     # Nothing selects a removed pool by the tenants that it is offered to; leaving one of them out spares it.
-    spared = [
-        replace(thing, tenants=_offered(live.get(one.pool.id)))
-        for thing, one in zip(removed, diff.removed, strict=True)
-    ]
+    spared = [known.thing(one.pool.id, one.entry) for one in diff.removed]
+    removed = [replace(thing, tenants=frozenset()) for thing in spared]
     problems = []
     for flag, selectors, found in (("--only", selection.only, removed), ("--except", selection.exclude, spared)):
         for selector in selectors:
@@ -101,22 +123,22 @@ def check(selection: Selection, desired: Desired, live: Mapping[str, PoolState],
         raise ComputeError(Problem(INVALID_INPUT, "fleet.selection", message))
 
 
-def counts(selection: Selection, desired: Desired, live: Mapping[str, PoolState]) -> tuple[int, int]:
+def counts(selection: Selection, desired: Desired, known: Known) -> tuple[int, int]:
     """How many entries are selected, as a whole or in part, and how many of the offers that they state."""
     entries = offers = 0
-    for entry in desired.entries.values():
-        thing = _of_entry(entry, live.get(entry.pool_id))
+    for pool_id, entry in desired.entries.items():
+        thing = known.thing(pool_id, entry)
         entries += selection.takes(thing) or any(selection.takes(thing, t) for t in thing.tenants)
         offers += sum(selection.takes(thing, t) for t in entry.offers)
     return entries, offers
 
 
-def split(diff: Diff, selection: Selection) -> Split:
+def split(diff: Diff, selection: Selection, known: Known) -> Split:
     """The diff in two. What is counted, and not told one by one, stays inside."""
     inside: list[PoolDiff] = []
     outside: list[PoolDiff] = []
     for pool in diff.pools:
-        kept, left = _split(pool, selection)
+        kept, left = _split(pool, selection, known)
         inside += [kept] if kept else []
         outside += [left] if left else []
     # What takes a pool's place must be there whole, before the pool goes.
@@ -126,19 +148,19 @@ def split(diff: Diff, selection: Selection) -> Split:
     pruned = {pool.entry.pool_id for pool in outside if pool.archives == "removed"}
     removed: tuple[list[Removed], list[Removed]] = ([], [])
     for one in diff.removed:
-        removed[one.pool.id in pruned or not selection.takes(_of_removed(one))].append(one)
-    gone = tuple(entry for entry in diff.gone if selection.takes(_of_entry(entry, None)))
-    waiting = tuple(one for one in diff.waiting if selection.takes(_of_entry(one.heir, one.live)))
+        removed[one.pool.id in pruned or not selection.takes(known.thing(one.pool.id, one.entry))].append(one)
+    gone = tuple(entry for entry in diff.gone if selection.takes(known.thing(entry.pool_id, entry)))
+    waiting = tuple(one for one in diff.waiting if selection.takes(known.thing(one.heir.pool_id, one.heir)))
     return Split(
         replace(diff, pools=tuple(inside), removed=tuple(removed[0]), gone=gone, waiting=waiting),
         Diff(pools=tuple(outside), removed=tuple(removed[1])),
     )
 
 
-def _split(diff: PoolDiff, selection: Selection) -> tuple[PoolDiff | None, PoolDiff | None]:
-    thing = _of_entry(diff.entry, diff.live)
+def _split(diff: PoolDiff, selection: Selection, known: Known) -> tuple[PoolDiff | None, PoolDiff | None]:
+    thing = known.thing(diff.entry.pool_id, diff.entry)
     if diff.archives:
-        return (diff, None) if _archived(diff, thing, selection) else (None, diff)
+        return (diff, None) if _archived(diff, thing, selection, known) else (None, diff)
     whole = selection.takes(thing)
     taken = [offer for offer in diff.offers if selection.takes(thing, offer.tenant_id)]
     if whole and len(taken) == len(diff.offers):
@@ -165,46 +187,15 @@ def _rest(diff: PoolDiff, taken: Sequence[OfferDiff], *, whole: bool) -> PoolDif
     return replace(diff, changes=changes, owner_quota=owner, offers=left, problems=())
 
 
-def _archived(diff: PoolDiff, thing: Thing, selection: Selection) -> bool:
+def _archived(diff: PoolDiff, thing: Thing, selection: Selection, known: Known) -> bool:
     """An archive takes all offers of its pool with it: that of one which is left out keeps the pool. A replaced pool
     goes with the entry that takes its place."""
     own = selection.takes(thing)
     if diff.heir is not None:
         spared = any(_selects(selector, thing, None) for selector in selection.exclude)
-        own = selection.takes(_of_entry(diff.heir, None)) and not spared
+        own = selection.takes(known.thing(diff.heir.pool_id, diff.heir)) and not spared
     offered = diff.live.offers if diff.live else ()
     return own and not any(_selects(selector, thing, t) for selector in selection.exclude for t in offered)
-
-
-def _of_entry(entry: PoolEntry, state: PoolState | None) -> Thing:
-    wish, pool = entry.pool, state.pool if state else None
-    keys = {entry.pool_id, *([entry.key] if entry.key else [])}
-    sites = ({wish.site_id} if wish else set()) | ({pool.site_id} if pool else set())
-    models = ({wish.gpu_model} if wish else set()) | ({pool.gpu_model} if pool else set())
-    file = entry.place.document.file
-    files = {t: p.document.file for t, p in entry.offer_places.items() if p.document.file != file}
-    owner = {pool.owner_id} if pool else set()
-    return Thing(_facts(keys, sites, models, {file}), files, frozenset({*entry.offers, *_offered(state)} - owner))
-
-
-def _offered(state: PoolState | None) -> frozenset[str]:
-    """The tenants that a pool is offered to, its owner left out."""
-    if state is None:
-        return frozenset()
-    return frozenset(state.offers) - ({state.pool.owner_id} if state.pool else set())
-
-
-def _of_removed(removed: Removed) -> Thing:
-    """A pool without an entry is selected by itself alone: by what it is, and by the base's file that named it."""
-    pool = removed.pool
-    keys = {pool.id, *([pool.idempotency_key] if pool.idempotency_key else [])}
-    files = {removed.entry.place.document.file} if removed.entry else set()
-    return Thing(_facts(keys, {pool.site_id}, {pool.gpu_model}, files))
-
-
-def _facts(keys: set[str], sites: set[str], models: set[str], files: set[str]) -> Mapping[str, frozenset[str]]:
-    found = {"key": keys, "site": sites, "model": models, "file": files}
-    return {name: frozenset(values) for name, values in found.items()}
 
 
 def _selects(selector: Selector, thing: Thing, tenant_id: str | None) -> bool:

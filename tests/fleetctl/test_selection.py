@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from better_compute.domain.commands import OfferPool
 from better_compute.domain.problems import ComputeError
+from better_compute.domain.state import Work
 from fleetctl.errors import Stop
 from fleetctl.plan import make
-from fleetctl.selection import parse
+from fleetctl.selection import EVERYTHING, parse
 from tests.fleetctl.compared import PREFIX, TOMB, base, findings, planned, told
 from tests.fleetctl.test_identity import offered, plane, pool_id
 from tests.fleets import OWNER
@@ -217,3 +221,62 @@ def test_a_renamed_entry_is_found_also_where_the_old_pool_is_not_selected() -> N
     live = plane(offered("fra1-old"))
     made = planned(live, offered("fra1-new"), **PREFIX, selected=selection("key=fra1-new"))
     assert (findings(made), made.comparison.diff.removed) == ([("fleet.rename", "error")], ())
+
+
+# Every name that a pool goes by.
+
+LIVE = [f"fra1-{n}" for n in range(4)]
+MEANT: dict[str, Any] = {
+    "key": lambda key, fields: {"idempotencyKey": key, **fields},
+    "id": lambda key, fields: {"id": pool_id(key), **fields},
+    "id, new key": lambda key, fields: {"id": pool_id(key), "idempotencyKey": f"{key}-adopted", **fields},
+    "renamed": lambda key, fields: {"idempotencyKey": f"{key}-new", "previously": key, **fields},
+    "absent": lambda *_: None,
+}
+"""How files and a base may mean a live pool."""
+BECOMES: dict[str, dict[str, Any]] = {
+    "stays": offered("", 8),
+    "changes": offered("", 9, policy={"note": "x"}),
+    "ends": TOMB,
+    "is replaced": {},
+}
+WAYS = st.tuples(st.sampled_from(sorted(MEANT)), st.sampled_from(sorted(MEANT)), st.sampled_from(sorted(BECOMES)))
+
+
+def written(key: str, how: str, becomes: str) -> dict[str, Any] | None:
+    fields = {name: value for name, value in BECOMES[becomes].items() if name != "idempotencyKey"}
+    made: dict[str, Any] | None = MEANT[how](key, fields)
+    return offered(f"{key}-heir", replaces=key) if becomes == "is replaced" and how != "absent" else made
+
+
+def called(pool: str, *entries: dict[str, Any] | None) -> set[str]:
+    said = [each for each in entries if each and "replaces" not in each]
+    keys = {each[name] for each in said for name in ("idempotencyKey", "previously", "id") if name in each}
+    return {pool, pool_id(pool), *keys}
+
+
+@given(st.lists(WAYS, min_size=len(LIVE), max_size=len(LIVE)))
+@settings(max_examples=60, deadline=None)
+def test_each_name_that_a_pool_goes_by_selects_it_and_spares_it(ways: list[tuple[str, str, str]]) -> None:
+    live, pairs = plane(*map(offered, LIVE), offered("fra1-z")), list(zip(LIVE, ways, strict=True))
+    was = {key: written(key, before, "stays") for key, (before, _, _) in pairs}
+    now = {key: written(key, after, becomes) for key, (_, after, becomes) in pairs}
+    fleet: dict[str, Any] = {"prune": True, "base": base(*filter(None, was.values()), offered("fra1-z")), **PREFIX}
+
+    def of(key: str, selected: Any = EVERYTHING) -> list[str]:
+        made = planned(live, *filter(None, now.values()), offered("fra1-z"), **fleet, selected=selected)
+        return [each for each, o in zip(told(made), made.operations, strict=True) if o.pool_id == pool_id(key)]
+
+    for key, (_, after, becomes) in pairs:
+        everything = [] if becomes == "is replaced" and after != "absent" else of(key)  # that one goes with its heir
+        for name in called(key, was[key], now[key]):
+            assert of(key, parse((), (f"key={name}",))) == [], name
+            assert of(key, selection(f"key={name}")) == everything, name
+
+
+def test_a_replaced_pool_that_waits_is_spared_by_name() -> None:
+    live = plane(offered("old"))
+    state = live.pools[pool_id("old")]
+    state.rollup = replace(state.rollup, work={"acme": Work(pending=1)})
+    spared = planned(live, offered("new", replaces="old"), selected=parse((), ("key=old",)))
+    assert told(spared) == ["create new", "offer new to acme"]
