@@ -14,7 +14,7 @@ from fleetctl.desired import Desired, Place, PoolEntry
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a reader should know, and nobody has to act upon: an entry means a pool by its `id`, by a key that it had
+    """What a reader should know, and that stops nothing: an entry means a pool by its `id`, by a key that it had
     before, or by a caller before; or its new pool is offered to nobody. `place` is where the files say so."""
 
     kind: Literal["id", "key", "caller", "unoffered"]
@@ -59,6 +59,13 @@ def settle(desired: Desired, live: Mapping[str, PoolState]) -> Settled:
         notes=tuple(finding.notes),
         problems=tuple(finding.problems),
     )
+
+
+def origins(desired: Desired, entry: PoolEntry) -> list[tuple[str, str]]:
+    """Key and caller of each pool that an entry without `id` may mean, in the order in which `settle` looks for one
+    that is live; the first is the one to expect."""
+    callers = (desired.caller or "", *desired.previous_callers)
+    return [(key, caller) for key in (entry.previously, entry.key) if key for caller in callers]
 
 
 def is_live(state: PoolState | None) -> bool:

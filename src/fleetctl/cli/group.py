@@ -23,7 +23,7 @@ COMMANDS: Final = {
     "export": "Write the live pools and offers as fleet files.",
     "explain": "Say what a pool, a check, a rule, a code or a finding is.",
     "test": "Run fleet tests: plans that are as they say, without a server.",
-    "id": "Print the pool id that a key derives.",
+    "id": "Print the id of the pool that a key stands for.",
     "whoami": "Show server, identity, pins and missing rights.",
     "schema": "Print the JSON Schemas of files and reports.",
     "completion": "Print the completion script of a shell.",

@@ -11,7 +11,9 @@ from fleetctl.cli.options import Common
 
 @click.command(
     "id",
-    help="Print the pool id that KEY derives. With both --tenant and --caller no fleet is read.",
+    help="Print the id of the pool that KEY stands for: what the entry with this key means (its `id`, or what its "
+    "`previously` derives), else what KEY derives. No server is asked whether it is live. With both --tenant and "
+    "--caller no fleet is read, and KEY is derived as it is.",
     epilog=options.examples(
         "fleetctl id fra1-h100 --fleet fleet/", "fleetctl id fra1-h100 --tenant root --caller sa_fleet --format json"
     ),
@@ -29,7 +31,7 @@ from fleetctl.cli.options import Common
 )
 @options.common(options.output)
 def command(common: Common, key: str, tenant: str | None, caller: str | None) -> int:
-    from fleetctl.flow.id import derived_id
+    from fleetctl.flow.id import pool_id
 
-    finished = derived_id(common.request, key, tenant, caller)
+    finished = pool_id(common.request, key, tenant, caller)
     return streams.finish(finished, common.format)

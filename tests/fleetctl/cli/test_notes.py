@@ -57,9 +57,23 @@ class TestDerivedId:
         assert self.said(fleet, "fra1-xyz-new") == (0, "no entry of this fleet has the key fra1-xyz-new\n")
         assert self.said(fleet, "fra-h100")[1].endswith('makes a pool; did you mean "fra1-h100"?\n')
 
-    def test_a_key_whose_entry_adopts_another_pool_is_told_with_that_pool(self, fleet: Fleet) -> None:
+    def test_of_an_entry_that_adopts_a_pool_it_is_that_pool(self, fleet: Fleet) -> None:
         fleet.write("  - {idempotencyKey: fra1-a, id: pool_x, archived: true}\n")
-        assert self.said(fleet, "fra1-a") == (0, "the entry with this key adopts pool_x instead\n")
+        ran = fleet("id", "fra1-a", "--fleet", str(fleet.directory))
+        assert (ran.out, ran.err) == ("pool_x\n", "fra1-a adopts this pool by its id\n")
+
+    def test_of_a_renamed_entry_it_is_the_pool_that_it_means(self, fleet: Fleet) -> None:
+        """Printed into another command, the id must be that of the pool which is live."""
+        fleet.write("  - {idempotencyKey: fra1-new, previously: fra1-old, archived: true}\n")
+        where = ("--fleet", str(fleet.directory))
+        plain = ("--tenant", "root", "--caller", "sa_fleet")
+        old, new = fleet("id", "fra1-old", *plain).out, fleet("id", "fra1-new", *plain).out.strip()
+        ran = fleet("id", "fra1-new", *where)
+        assert ran.out == old
+        assert f"made as fra1-old; if none with this id is live, it is {new} (fra1-new of sa_fleet)" in ran.err
+        report = json.loads(fleet("id", "fra1-new", *where, "--format", "json").out)
+        assert (report["id"], report["derivedFrom"]["key"]) == (old.strip(), "fra1-old")
+        assert [(one["id"], one["derivedFrom"]["key"]) for one in report["others"]] == [(new, "fra1-new")]
 
     def test_any_other_key_is_not(self, fleet: Fleet) -> None:
         assert self.said(fleet, "fra1-a") == (0, "")

@@ -147,4 +147,3 @@ def test_two_entries_do_not_swap_their_keys() -> None:
 def test_what_is_known_of_a_key_says_how_it_moved() -> None:
     made = desired(fleet(whole("previously: old")))
     assert made.remark_on("old") == "the entry a was called old, and keeps its pool"
-    assert made.remark_on("a") == "the entry with this key means the pool of old, as long as that is live"

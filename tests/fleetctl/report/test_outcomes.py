@@ -96,7 +96,7 @@ def test_a_problem_holds_no_user_part_of_a_url() -> None:
 
 
 def test_an_id_says_what_it_derives_from() -> None:
-    report = of_id("pool_1", "fra1-a", "root", "sa_fleet")
+    report = of_id("root", [("fra1-a", "sa_fleet")])
     assert report["derivedFrom"] == {
         "derivation": DERIVATION,
         "kind": "pool",

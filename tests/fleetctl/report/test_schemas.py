@@ -76,7 +76,7 @@ REPORTS: dict[str, Callable[[], Any]] = {
     "init.v1": lambda: of_init(
         Started("fleet", ("fleet/a.yaml",), Choices(fleet="f", tenant="r", caller="c", server=None, ci=True), ("a",))
     ),
-    "id.v1": lambda: of_id("pool_1", "fra1-a", "root", "sa_fleet"),
+    "id.v1": lambda: of_id("root", [("fra1-old", "sa_fleet"), ("fra1-a", "sa_fleet")]),
 }
 
 

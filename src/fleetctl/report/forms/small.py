@@ -38,13 +38,23 @@ class Derived(TypedDict):
     key: str
 
 
-class IdReport(TypedDict):
+class DerivedId(TypedDict):
     """A derived id."""
+
+    id: str
+    derivedFrom: Derived
+
+
+class IdReport(TypedDict):
+    """The id of the pool that a key stands for: of an entry the pool that it means, by its `id` (`derivedFrom` is null
+    then), by the key that it had before, or by its own. `others`: which ones it means where no pool with that id is
+    live, in the order in which a plan looks for them."""
 
     formatVersion: FormatVersion
     kind: Literal["id"]
     id: str
-    derivedFrom: Derived
+    derivedFrom: Derived | None
+    others: list[DerivedId]
 
 
 class Identity(TypedDict):
