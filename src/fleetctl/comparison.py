@@ -99,6 +99,7 @@ def compared(
         problems=(
             *settled.problems,
             *hazards.of_others(settled, was),
+            *hazards.missed(whole, settled, was),
             *found.problems,
             *alike,
             *bases.findings(desired, base),

@@ -70,6 +70,26 @@ def of_others(settled: Settled, was: Desired | None) -> list[Problem]:
     return problems
 
 
+def missed(diff: Diff, settled: Settled, was: Desired | None) -> list[Problem]:
+    """Entries that archive or release a pool which their key does not derive, and that the base knows by it, rule
+    `fleet.previously`: they would do nothing, and what is released might be pruned. `diff` is of the whole fleet."""
+    held = {} if was is None else {entry.key: entry for entry in was.entries.values() if not entry.released}
+    removed = {one.pool.id for one in diff.removed}
+    pruned = {pool.entry.pool_id for pool in diff.pools if pool.archives == "removed"}
+    problems = []
+    for entry in settled.desired.entries.values():
+        old = held.get(entry.key) if entry.key and (entry.archived or entry.released) else None
+        if old is None or old.pool_id not in removed or (entry.archived and old.pool_id in pruned):
+            continue
+        does = "archived" if entry.archived else "released"
+        means = f"id: {old.pool_id}" if old.previously is None else f"previously: {old.previously}"
+        message = f"at the base {entry.key} is {old.pool_id}, which is live, and this entry does not mean that pool"
+        hint = f"write `- {{idempotencyKey: {entry.key}, {means}, {does}: true}}`"
+        path, source = f"pools[{entry.key}].{does}", entry.place.source(does)
+        problems.append(Problem(INVALID_INPUT, "fleet.previously", message, path, hint, source=source))
+    return problems
+
+
 def alike(foreign: Sequence[Pool], desired: Desired) -> list[Problem]:
     """Foreign pools whose keys begin with the fleet's prefix, rule `fleet.foreign`: whoever made them took them for
     this fleet's, or does not know that the prefix is taken."""

@@ -117,3 +117,36 @@ def test_a_pool_that_keeps_its_work_under_a_new_prefix_is_a_warning() -> None:
 def test_an_archive_is_called_by_the_pools_own_key() -> None:
     made = planned(plane(offered("old")), {"idempotencyKey": "new", "previously": "old", **TOMB})
     assert told(made) == ["archive old"]
+
+
+# Entries that let go of a pool, and no longer say which.
+
+
+@pytest.mark.parametrize("does", ["archived", "released"])
+def test_a_renamed_pool_is_let_go_only_by_an_entry_that_still_says_so(does: str) -> None:
+    live, was = plane(offered("fra1-old")), base(offered("fra1-new", previously="fra1-old"))
+    gone = {"idempotencyKey": "fra1-new", does: True}
+    made = planned(live, gone, base=was)
+    [problem] = [finding for finding in made.findings if finding.severity == "error"]
+    assert "never existed" not in str(made.findings)
+    assert (problem.rule, problem.path) == ("fleet.previously", f"pools[fra1-new].{does}")
+    assert problem.hint == f"write `- {{idempotencyKey: fra1-new, previously: fra1-old, {does}: true}}`"
+    written = planned(live, {**gone, "previously": "fra1-old"}, base=was)
+    assert not written.blocked
+    assert [operation.action for operation in written.operations] == (["archive"] if does == "archived" else [])
+
+
+def test_a_released_pool_that_is_not_meant_is_not_pruned_and_an_archived_one_is() -> None:
+    live, was = plane(offered("fra1-old")), base(offered("fra1-new", previously="fra1-old"))
+    assert planned(live, {"idempotencyKey": "fra1-new", "released": True}, base=was, prune=True).blocked
+    made = planned(live, {"idempotencyKey": "fra1-new", "archived": True}, base=was, prune=True)
+    assert (made.blocked, [operation.action for operation in made.operations]) == (False, ["archive"])
+
+
+def test_an_adopted_pool_that_is_let_go_by_its_key_alone_is_named_by_its_id() -> None:
+    live = plane(offered("fra1-a"), caller="sa_other")
+    own = pool_id("fra1-a", "sa_other")
+    was = base(offered("fra1-new", id=own))
+    made = planned(live, {"idempotencyKey": "fra1-new", **TOMB}, base=was)
+    [problem] = [finding for finding in made.findings if finding.severity == "error"]
+    assert f"idempotencyKey: fra1-new, id: {own}, archived: true" in problem.hint

@@ -93,9 +93,10 @@ FLEETS: Final[Entries] = {
         "Write the key or id of an entry.",
     ),
     "fleet.previously": Entry(
-        "The pool of the old key and that of the new key are both live.",
+        "The pool of the old key and that of the new key are both live; or an entry lets go of a renamed pool and no "
+        "longer says which.",
         "An entry means one pool: the old one, as `previously` says.",
-        "Drop `previously` and give each an entry, or archive the one that is not meant.",
+        "Drop `previously` and give each an entry, or archive the one that is not meant; or write `previously` again.",
     ),
     "fleet.removed": Entry(
         "A live pool of this fleet stands in no entry; or nobody can tell whether one does.",

@@ -24,7 +24,8 @@ def findings(comparison: Comparison, live: Live) -> list[Problem]:
         for problem in pool.problems
     ]
     found += comparison.problems
-    found += [_gone(entry) for entry in diff.gone]
+    told = {problem.path for problem in comparison.problems}
+    found += [_gone(entry) for entry in diff.gone if named(entry, "archived") not in told]
     found += [_waiting(one) for one in diff.waiting]
     taken = {entry.key for entry in comparison.desired.entries.values()}
     found += [_removed(one, comparison, taken) for one in comparison.left if one.pool.id not in comparison.renamed]
