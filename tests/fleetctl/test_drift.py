@@ -224,6 +224,32 @@ def test_each_path_of_a_difference_may_be_expected_for_itself(home: Home) -> Non
     assert [found["expected"] for found in drifted(home)] == ["trial; urgent"]
 
 
+@pytest.mark.parametrize("path", ["quota", "quota.gpu", "priority"])
+@pytest.mark.parametrize("quota", [{"gpu": 4}, {"gpu": 0}])
+def test_who_expects_a_row_does_not_expect_an_offer_to_come_or_go(home: Home, path: str, quota: dict[str, int]) -> None:
+    path = f"offers[initech].{path}"
+    hand(home, "pools/offer", "fra1-a", toTenantId="initech", quota=quota)
+    expecting(home, path=path)
+    assert [(found["what"], found["expected"]) for found in drifted(home)] == [("the offer stands in no file", None)]
+    hand(home, "pools/unoffer", "fra1-a", toTenantId="initech")
+    offer = {"toTenantId": "initech", "quota": quota}
+    wish(
+        home,
+        entry("fra1-a", [{"toTenantId": "acme", "quota": {"gpu": 8}}, offer], policy={"maxPending": "6h"}),
+        POOLS[1],
+        expected=[{"key": "fra1-a", "path": path, "reason": "trial"}],
+    )
+    assert [(found["what"], found["expected"]) for found in drifted(home)] == [("the offer is not there", None)]
+
+
+@pytest.mark.parametrize("path", [{}, {"path": "offers"}])
+def test_what_keeps_a_pool_from_being_as_wished_is_never_expected(home: Home, path: dict[str, str]) -> None:
+    hand(home, "pools/archive", "fra1-a")
+    expecting(home, **path)
+    [found] = drifted(home)
+    assert ("is not revived" in found["what"], found["expected"]) == (True, None)
+
+
 def test_an_expectation_of_another_entry_or_one_that_is_over_does_not_count(home: Home) -> None:
     hand(home, "pools/offer", "fra1-a", **OFFER)
     wish(home, *POOLS, expected=[{"key": "fra1-b", "reason": "trial"}])
@@ -251,8 +277,8 @@ def test_text_names_who_and_when(home: Home) -> None:
 
 def test_a_pool_that_somebody_made_with_the_fleets_caller_is_not_said_to_be_made_by_the_fleet(home: Home) -> None:
     with home.hand("sa_fleet") as client:
-        body = {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H100", "sharing": "exclusive", "agent": "bcd"}
-        client.call("pools/create", {"idempotencyKey": "fra1-hand", **body})
+        hardware = {"class": "metal-host", "gpuModel": "H100", "sharing": "exclusive", "agent": "bcd"}
+        client.call("pools/create", {"idempotencyKey": "fra1-hand", "siteId": "site_fra1", **hardware})
     [found] = drifted(home)
     assert (found["kind"], found["actorId"], found["via"]) == ("removed", "sa_fleet", None)
     known = "sa_fleet made it, its key begins with this fleet's keyPrefix, fra1-"
