@@ -26,7 +26,8 @@ class Drifted:
 
     `changed`: its last event has another actor, or none of this fleet's changes in `via`; `pending`: the files are
     ahead; `removed`: live, of this fleet, not in the files. `since` is that event's time in epoch milliseconds.
-    `expected`: why the files say that it may differ.
+    `at`: where, seen from the entry (`policy.maxPending`, `ownerQuota.gpu`, `offers[acme].quota.gpu`; an empty text:
+    as a whole; none: what nothing can expect). `expected`: why the files say that it may differ.
     """
 
     kind: Kind
@@ -36,6 +37,7 @@ class Drifted:
     what: str
     changes: tuple[Change, ...]
     source: Source | None
+    at: tuple[str, ...] = ("",)
     since: int | None = None
     actor_id: str | None = None
     event_type: str | None = None
@@ -117,16 +119,29 @@ def _all(diff: Diff, desired: Desired) -> list[Drifted]:
 def _of_pool(diff: PoolDiff, desired: Desired) -> list[Drifted]:
     """The pool itself, and each of its offers."""
     entry, found = diff.entry, []
-    # Apart: who expects a difference does not expect what keeps the pool from being as wished.
-    found += [_drifted(entry, problem.message, (), entry.place.at(problem.path)) for problem in diff.problems[:1]]
+    # Nowhere: who expects a difference does not expect what keeps the pool from being as wished.
+    found += [_drifted(entry, problem.message, (), (), entry.place.at(problem.path)) for problem in diff.problems[:1]]
     if what := _what(diff):
-        found.append(_drifted(entry, what, diff.changes, diff.place))
-    if diff.owner_quota:
-        owner = desired.tenant_id
-        found.append(_drifted(entry, "the owner's quota differs", diff.owner_quota, diff.owner_place, owner))
-    if diff.live is not None:
-        found += [_drifted(entry, _offer_words(o), o.changes, diff.offer_place(o), o.tenant_id) for o in diff.offers]
+        found.append(_drifted(entry, what, diff.changes, _paths(diff.changes) or ("",), diff.place))
+    if owner := diff.owner_quota:
+        said = "the owner's quota differs"
+        found.append(_drifted(entry, said, owner, _paths(owner), diff.owner_place, desired.tenant_id))
+    for offer in diff.offers if diff.live is not None else ():
+        said, place = _offer_words(offer), diff.offer_place(offer)
+        found.append(_drifted(entry, said, offer.changes, _offer_paths(offer), place, offer.tenant_id))
     return found
+
+
+def _paths(changes: Sequence[Change]) -> tuple[str, ...]:
+    return tuple(change.path for change in changes)
+
+
+def _offer_paths(offer: OfferDiff) -> tuple[str, ...]:
+    """As a whole where it comes or goes, whatever it grants."""
+    name = f"offers[{offer.tenant_id}]"
+    if offer.before is None or offer.after is None:
+        return (name,)
+    return tuple(f"{name}.{path}" for path in _paths(offer.changes))
 
 
 def _what(diff: PoolDiff) -> str:
@@ -146,7 +161,12 @@ def _offer_words(offer: OfferDiff) -> str:
 
 
 def _drifted(
-    entry: PoolEntry, what: str, changes: tuple[Change, ...], place: Place, to_tenant_id: str | None = None
+    entry: PoolEntry,
+    what: str,
+    changes: tuple[Change, ...],
+    at: tuple[str, ...],
+    place: Place,
+    to_tenant_id: str | None = None,
 ) -> Drifted:
     return Drifted(
         kind="pending",
@@ -155,6 +175,7 @@ def _drifted(
         to_tenant_id=to_tenant_id,
         what=what,
         changes=changes,
+        at=at,
         source=place.source(),
     )
 
@@ -174,17 +195,8 @@ def _removed(removed: Removed, desired: Desired) -> Drifted:
 
 def _judged(drifted: Drifted, holds: Holding) -> Drifted:
     """With why it may differ, where that is said of all of it."""
-    paths = [_path(drifted, change.path) for change in drifted.changes] or [_path(drifted, "")]
     names = (drifted.key or "", drifted.pool_id)
-    return replace(drifted, expected=expected.why(holds, names, paths))
-
-
-def _path(drifted: Drifted, path: str) -> str:
-    """Where something differs, seen from the entry: `policy.maxPending`, `ownerQuota.gpu`, `offers[acme].quota.gpu`."""
-    if drifted.to_tenant_id is None or path.startswith("ownerQuota"):
-        return path
-    offer = f"offers[{drifted.to_tenant_id}]"
-    return f"{offer}.{path}" if path else offer
+    return replace(drifted, expected=expected.why(holds, names, drifted.at))
 
 
 def _attributed(drifted: Drifted, last: History, desired: Desired) -> Drifted:

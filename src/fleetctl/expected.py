@@ -21,12 +21,12 @@ def holding(expected: Iterable[Expected], now: int) -> Holding:
 
 
 def why(holds: Holding, names: Iterable[str], paths: Iterable[str]) -> str | None:
-    """Why a pool, or an offer of it, may differ at all of these paths; None where that is not said of one of them.
-    `names` are all that it goes by."""
+    """Why a pool, or an offer of it, may differ at all of these paths; None where that is not said of one of them, or
+    there is none. `names` are all that it goes by."""
     known = [each for name in names for each in holds.get(name, ())]
     reasons = [next((each.reason for each in known if _covers(each.path, path)), None) for path in paths]
     said = [reason for reason in reasons if reason is not None]
-    return "; ".join(dict.fromkeys(said)) if len(said) == len(reasons) else None
+    return "; ".join(dict.fromkeys(said)) if said and len(said) == len(reasons) else None
 
 
 def expired(expected: Iterable[Expected], now: int, names: Collection[str]) -> Iterator[str]:

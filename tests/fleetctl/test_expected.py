@@ -39,6 +39,7 @@ def test_all_paths_must_be_expected_each_for_its_own_reason() -> None:
     assert why(holds, ["a"], ["policy.x", "offers[acme].quota.gpu"]) == "trial; urgent"
     assert why(holds, ["a"], ["policy.x", "gpuModel"]) is None
     assert why(holds, ["b"], ["policy.x"]) is None
+    assert why(holds, ["a"], []) is None
 
 
 def test_one_that_is_over_holds_no_more_and_is_told_where_something_differs_still() -> None:
