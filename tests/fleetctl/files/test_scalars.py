@@ -52,14 +52,12 @@ def test_a_number_keeps_its_kind(written: str, meant: Any) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["12:30", "1_000", "2026-12-20", "2026-12-20T00:00Z", "1Gi", "360m", "0b1", "0x", "0o8", "+0x1", "1e", "--1"],
+    [
+        *("12:30", "1_000", "2026-12-20", "2026-12-20T00:00Z", "1Gi", "360m", "0b1", "0x", "0o8", "+0x1", "1e", "--1"),
+        *("1.2.3", ".", "+", "١٢", "1,000", "infinity", "nan", "-.nan", "1 000", "-x"),
+    ],
 )
 def test_what_only_looks_like_a_number_is_a_string(written: str) -> None:
-    assert value(f"a: {written}\n") == {"a": written}
-
-
-@pytest.mark.parametrize("written", ["1.2.3", ".", "+", "١٢", "1,000", "infinity", "nan", "-.nan", "1 000", "-x"])
-def test_what_no_reader_takes_for_a_number_is_a_string(written: str) -> None:
     assert value(f"a: {written}\n") == {"a": written}
 
 

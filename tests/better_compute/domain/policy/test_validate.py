@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from better_compute.domain.policy import check_policy
 from better_compute.domain.problems import Problem
 from tests.better_compute.domain.policy.strategies import json_values, law, policies
+from tests.timing import times_as_long
 
 ATTESTORS = frozenset({"tpm"})
 
@@ -79,9 +81,13 @@ def test_a_policy_may_have_64_kib_and_not_more(letter: str, bytes_each: int) -> 
 
 def test_a_policy_of_very_many_values_is_refused_without_reading_them_all() -> None:
     row = list(range(10_000))
-    start = time.process_time()
-    assert only({"rows": [[row] * 1_000] * 1_000}).rule == "policy.size"
-    assert time.process_time() - start < 1
+
+    def prepared(rows: int) -> Callable[[], object]:
+        policy = {"rows": [[row] * rows] * rows}
+        assert only(policy).rule == "policy.size"
+        return partial(check, policy)
+
+    assert times_as_long(prepared, 10, 1_000) < 4
 
 
 @pytest.mark.parametrize(
@@ -321,10 +327,15 @@ def test_fields_that_only_look_so_are_fine(policy: dict[str, Any]) -> None:
 
 
 def test_an_enormous_cpu_set_costs_no_time() -> None:
-    policy = {"cpu": {"isolated": ",".join(["0-99999"] * 4_000), "reserved": ",".join(["0-99999"] * 4_000)}}
-    start = time.process_time()
-    assert only(policy).rule == "policy.cpu.reserved"
-    assert time.process_time() - start < 1
+    """What it spans is not counted up."""
+
+    def prepared(last: int) -> Callable[[], object]:
+        cpus = ",".join([f"0-{last}"] * 4_000)
+        policy = {"cpu": {"isolated": cpus, "reserved": cpus}}
+        assert only(policy).rule == "policy.cpu.reserved"
+        return partial(check, policy)
+
+    assert times_as_long(prepared, 1, 99_999) < 4
 
 
 def test_attestors_are_unchecked_where_it_is_not_known_which_ones_the_server_runs() -> None:
@@ -557,7 +568,7 @@ def test_fields_of_any_type_in_any_place_never_break_the_checks(value: Any) -> N
     assert isinstance(check(value if isinstance(value, dict) else {"kernelModules": value, "kubernetes": value}), list)
 
 
-def test_ten_thousand_policies_are_checked_in_well_under_a_second() -> None:
+def test_to_check_a_policy_takes_a_few_times_as_long_as_to_read_it() -> None:
     text = json.dumps(
         {
             "acceptance": [{"kind": "diag.nvml"}, {"kind": "burn.gemm"}],
@@ -568,7 +579,12 @@ def test_ten_thousand_policies_are_checked_in_well_under_a_second() -> None:
             "singleTenant": False,
         }
     )
-    several = [json.loads(text) for _ in range(2_000)]
-    start = time.process_time()
-    assert not any(check(policy, sharing="exclusive", class_="metal-host", model="H100") for policy in several)
-    assert time.process_time() - start < 0.2
+    policy = json.loads(text)
+
+    def prepared(checked: int) -> Callable[[], object]:
+        if checked:
+            return lambda: [check(policy, sharing="exclusive", class_="metal-host", model="H100") for _ in range(500)]
+        return lambda: [json.loads(text) for _ in range(500)]
+
+    assert check(policy, sharing="exclusive", class_="metal-host", model="H100") == []
+    assert times_as_long(prepared, 0, 1) < 30
