@@ -15,7 +15,7 @@ LEAST_BYTES: Final = 4_000
 class Look:
     """Each renderer heeds what is about it. Nothing is left out where it is `verbose`; `colour` adds sequences for a
     terminal whose window has `width` columns, None where there is no window; markdown has at most `max_bytes` bytes.
-    `under` is the fleet's directory from where the command runs, so that a file is found from there."""
+    `under` is the fleet's directory from the top of its repository, so that a file is found from there."""
 
     verbose: bool = False
     colour: bool = False

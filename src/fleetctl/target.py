@@ -20,6 +20,7 @@ from fleetctl.request import CALLER, SERVER, TENANT, TOKEN
 
 PINS = frozenset({SERVER, TENANT, CALLER})
 """What the files pin, by the variable that may say it too."""
+_MADE = "whoever runs the control plane makes one: `better-compute token IDENTITY --database URL`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,8 @@ class Target:
     def check_token(self) -> None:
         """Whether there is a token where one is needed; a URL that is none is judged before. Raises ComputeError."""
         if self.token is None and isinstance(self.server, str):
-            message, hint = f"there is no token for {mask_text(self.server)}", f"set {TOKEN}, or give --token-file FILE"
+            message = f"there is no token for {mask_text(self.server)}"
+            hint = f"set {TOKEN}, or give --token-file FILE; {_MADE}"
             raise ComputeError(Problem(UNAUTHENTICATED, "token.missing", message, hint=hint))
 
     def told(self, error: ComputeError) -> ComputeError:

@@ -64,7 +64,10 @@ def test_a_server_without_a_token_is_not_asked() -> None:
         choose(files(), TOKEN="").check_token()
     (problem,) = caught.value.problems
     assert problem.message == f"there is no token for {URL}"
-    assert problem.hint == "set FLEETCTL_TOKEN, or give --token-file FILE"
+    assert problem.hint == (
+        "set FLEETCTL_TOKEN, or give --token-file FILE; whoever runs the control plane makes one: "
+        "`better-compute token IDENTITY --database URL`"
+    )
     choose(files()).check_token()
     choose(files(EMBEDDED), TOKEN="").check_token()
 

@@ -21,13 +21,17 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 
 
 def show(operation: str, data: Any, form: str) -> None:
-    """Print the data of an operation's answer. A page that is not the last says so on stderr."""
+    """Print the data of an operation's answer. A table without rows, and a page that is not the last, say so on
+    stderr."""
     if form == "json":
         click.echo(json_text(data, indent=2))
     elif form == "compact":
         click.echo(json_text(data))
     else:
-        click.echo(_table(operation, data), nl=False)
+        text = _table(operation, data)
+        click.echo(text, nl=False)
+        if not text:
+            click.echo("There are none", err=True)
     if isinstance(data, dict) and isinstance(data.get("nextCursor"), str):
         click.echo(f"There is more: --cursor {escape(data['nextCursor'])}", err=True)
 

@@ -105,7 +105,8 @@ RUNNING: Final[Entries] = {
     "token.missing": Entry(
         "There is no token for the server.",
         "Over the network the token says who asks.",
-        "Set FLEETCTL_TOKEN, or give --token-file FILE.",
+        "Set FLEETCTL_TOKEN, or give --token-file FILE. Whoever runs the control plane makes one:"
+        " `better-compute token IDENTITY --database URL`.",
     ),
     "explain.unknown": Entry(
         "There is nothing of this name to explain.",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-
 from collections.abc import Iterable
 
 from better_compute.domain.ids import is_key
 from better_compute.domain.problems import ask, did_you_mean
 from fleetctl.catalogue import CODES, REPORTED, rules
-from fleetctl.override import ALLOWABLE
 
 _IN_BRACKETS = re.compile(r".*\[([A-Za-z0-9._:-]+)\]", re.DOTALL)
 _CODE = re.compile(r"([A-Z][A-Z_]+)(?::.*)?", re.DOTALL)
@@ -17,13 +15,14 @@ _LIKE_A_CODE = re.compile("[A-Z]+(_[A-Z]+)+")
 
 
 def told(what: str) -> str:
-    """The name in what was printed: `fleet.yaml:8:5: message [rule]`, or `CODE: message`; else all of it."""
+    """The name in what was printed: `fleet.yaml:8:5: message [rule]`, or `CODE: message`; else all of it. A guard may
+    go without its family, as in --allow."""
     text = what.strip()
     if found := _IN_BRACKETS.fullmatch(text):
         text = found[1]
     elif (code := _CODE.fullmatch(text)) and code[1] in CODES:
         text = code[1]
-    return guard if text in ALLOWABLE and (guard := f"guard.{text}") in rules() else text
+    return guard if (guard := f"guard.{text}") in rules() else text
 
 
 def may_be_pool(name: str) -> bool:

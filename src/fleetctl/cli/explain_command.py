@@ -12,8 +12,8 @@ from fleetctl.cli.options import Common
 @click.command(
     "explain",
     help="Say what WHAT is: a pool, by its key or id (what the files say of it and where, what is live, what happened"
-    " last); an error code; a rule; a check of the fleet's own; a word of reports, such as tombstone or drift.changed; or"
-    " a finding as it was printed.",
+    " last); an error code; a rule; a check of the fleet's own; a word of reports, such as tombstone or drift.changed;"
+    " or a finding as it was printed.",
     epilog=options.examples(
         "fleetctl explain fra1-h100 --fleet fleet/",
         "fleetctl explain guard.archives",

@@ -15,6 +15,8 @@ from fleetctl.errors import ENDED, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, STO
 
 DEBUG = "FLEETCTL_DEBUG"
 _LONGEST = 300
+_NEVER_OFFERED = frozenset({"--allow", "--prune", "--yes"})
+"""Flags that let something be taken away: nobody is led to them by a slip."""
 
 
 def tell(error: BaseException, *, verbose: bool = True) -> int:
@@ -98,6 +100,9 @@ def _usage(error: click.UsageError) -> Iterator[str]:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         yield f"{error.format_message()}\n"
         return
+    if isinstance(error, click.NoSuchOption):
+        near = [flag for flag in error.possibilities or () if flag not in _NEVER_OFFERED]
+        error = click.NoSuchOption(error.option_name, possibilities=near, ctx=error.ctx)
     yield _line(ENDED[EXIT_USAGE], error.format_message())
     yield _hint(f"see {error.ctx.command_path} --help" if error.ctx else "")
 

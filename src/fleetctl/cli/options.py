@@ -87,12 +87,17 @@ def _form(given: dict[str, Any]) -> Format:
 
 
 def _under(path: Path | None) -> str:
-    """The fleet's directory, as the way to it from here; nothing where there is none."""
+    """The fleet's directory as the way to it from the top of its repository, which is what hosts of pull requests name
+    files from; else of the job's workspace, or from here. Nothing where there is no fleet."""
     if path is None:
         return ""
-    directory = path if path.is_dir() else path.parent
+    directory = Path(os.path.realpath(path if path.is_dir() else path.parent))
+    top = next((each for each in (directory, *directory.parents) if (each / ".git").exists()), None)
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    if top is None and workspace and directory.is_relative_to(os.path.realpath(workspace)):
+        top = Path(os.path.realpath(workspace))
     with suppress(ValueError):  # on another drive
-        return Path(os.path.relpath(directory)).as_posix()
+        return Path(os.path.relpath(directory, top or os.path.realpath("."))).as_posix()
     return ""
 
 

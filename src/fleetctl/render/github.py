@@ -23,7 +23,7 @@ _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ","
 
 
 def render(report: Report, look: Look = PLAIN) -> str:
-    """The worst first. Files are named from where the command runs."""
+    """The worst first. Files are named from the top of the repository."""
     found = list(results(report))
     lines = [_line(_COMMANDS[status], one, look.under) for status in _COMMANDS for one in found if one.status == status]
     return "".join(f"{line}\n" for line in (*_sums(outline(report)), *lines))

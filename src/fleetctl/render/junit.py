@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def render(report: Report, look: Look = PLAIN) -> str:
     """A suite for each kind of result, and one for the whole that fails with any of them. ASCII. Files are
-    named from where the command runs."""
+    named from the top of the repository."""
     found, words = list(results(report)), outline(report)
     groups: dict[str, list[Result]] = {}
     for one in found:

@@ -21,7 +21,7 @@ _LEVELS: Final = {"failed": "error", "warned": "warning", "skipped": "note"}
 
 
 def render(report: Report, look: Look = PLAIN) -> str:
-    """One run. ASCII. Files are named from where the command runs."""
+    """One run. ASCII. Files are named from the top of the repository."""
     found = [one for one in results(report) if one.status in _LEVELS]
     rules = {rule: index for index, rule in enumerate(dict.fromkeys(one.rule for one in found))}
     driver = {"name": "fleetctl", "version": __version__, "rules": [{"id": rule} for rule in rules]}

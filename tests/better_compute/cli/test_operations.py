@@ -54,7 +54,10 @@ def test_a_table_has_the_columns_that_matter_and_a_dash_for_nothing(fleet: Run) 
     names = ["id", "idempotencyKey", "siteId", "class", "gpuModel", "sharing", "owned", "archived", "version"]
     assert head.split() == names
     assert row.split()[1:] == ["-", "site_fra1", "metal-host", "H100", "exclusive", "true", "false", "1"]
-    assert fleet("nodes", "list", "--pool-id", row.split()[0]).out == ""
+    nodes = ("nodes", "list", "--pool-id", row.split()[0])
+    none = fleet(*nodes)
+    assert (none.out, none.err) == ("", "There are none\n")
+    assert fleet(*nodes, "--format", "compact").err == ""
 
 
 def test_a_table_shows_quotas_offers_and_rights_as_short_text(fleet: Run) -> None:

@@ -147,6 +147,7 @@ class TestWorld:
         (fleet.directory / "world.yaml").unlink()
         ran = fleet.on("whoami", "--server", "http://127.0.0.1:1")
         assert (ran.code, "there is no token for http://127.0.0.1:1" in ran.err) == (1, True)
+        assert "`better-compute token IDENTITY --database URL`" in ran.err
 
 
 class TestTarget:

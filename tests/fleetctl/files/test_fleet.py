@@ -267,6 +267,19 @@ def test_a_link_to_nothing_is_refused_where_a_fleet_file_should_be(tmp_path: Pat
     assert where(refused(tmp_path)) == [("b.yaml", "files.link")]
 
 
+@pytest.mark.parametrize("name", ["-", "/dev/stdin", "/dev/fd/0", "/dev/null", "pipe"])
+def test_stdin_devices_and_pipes_are_no_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    with pytest.raises(FilesError) as refused:
+        read_fleet(Path(name))
+    (problem,) = refused.value.problems
+    assert problem.rule == "files.kind"
+    assert problem.message == "a fleet is read from files, and not from stdin or a device"
+    (tmp_path / "-").write_text("pools: []\n")
+    assert [document.file for document in read_fleet(Path("-"))] == ["-"]
+
+
 def test_the_world_file_is_not_read_under_another_name(tmp_path: Path) -> None:
     write(tmp_path, **{"fleet": "server: {world: world.yaml}\n", "worlds__dev": "- no", ".w": "- no"})
     (tmp_path / "world.yaml").symlink_to("worlds/dev.yaml")
