@@ -11,7 +11,7 @@ from fleetctl import history
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.history import History, LastEvent, Subject
 from fleetctl.live import Live
-from fleetctl.override import Override
+from fleetctl.override import Override, rule
 from fleetctl.plan import Operation, Plan, Scope
 from fleetctl.words import time
 
@@ -62,17 +62,12 @@ class SavedPlan:
 def not_repeated(saved: SavedPlan, plan: Plan, override: Override) -> str:
     """The override that the plan file was made with, where a guard blocks because it was not given again; else an empty
     text."""
-    lacking = {_guard(name) for name, number in saved.allow.items() if override.numbers.get(name) != number}
+    lacking = {rule(name) for name, number in saved.allow.items() if override.numbers.get(name) != number}
     if not any(found.severity == "error" and found.rule in lacking for found in plan.findings):
         return ""
     flags = [f"--allow {name}={number}" for name, number in saved.allow.items()]
     reason = f"--reason {shlex.quote(saved.reason or '')}"
     return f"The plan was made with {' '.join((*flags, reason))}: give them again"
-
-
-def _guard(name: str) -> str:
-    """The rule that an override lifts."""
-    return "fleet.rename" if name == "rename" else f"guard.{name}"
 
 
 def by_digest(expected: str, plan: Plan) -> None:

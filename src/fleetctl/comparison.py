@@ -98,7 +98,7 @@ def compared(
         offers=offers,
         problems=(
             *settled.problems,
-            *hazards.of_others(settled, was),
+            *hazards.of_others(settled, was, part.inside),
             *hazards.missed(whole, settled, was),
             *found.problems,
             *alike,

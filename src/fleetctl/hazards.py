@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from better_compute.domain.problems import BLOCKED, INVALID_INPUT, INVALID_STATE, Problem
 from better_compute.domain.state import Pool, PoolState
 from fleetctl.desired import Desired, PoolEntry
-from fleetctl.diff import Diff, PoolDiff, Removed
+from fleetctl.diff import ABSENT, Diff, PoolDiff, Removed
 from fleetctl.identity import Settled, is_derived, is_live
+from fleetctl.override import to_pass
 from fleetctl.words import count, listed
 
 
@@ -43,12 +44,12 @@ def find(
     """Renamed entries, rule `fleet.rename`: an error each, or a warning where no more than `allowed` are there (None:
     no override was given). Else rule `fleet.caller`: nothing of the fleet is there, and much that is like it.
 
-    `diff` may be of a part of the `whole` fleet: a renamed pool counts where either side of it is in the part, the
-    entry that would be made or the old pool that would be archived. `desired` is settled, and `live` holds all pools
+    `diff` may be of a part of the `whole` fleet: of the part, each entry that would be made and each pool that would be
+    archived counts for which there is another side in the whole. `desired` is settled, and `live` holds all pools
     of its tenant, by id.
     """
     part = {pool.entry.pool_id for pool in diff.pools}
-    pairs = [pair for pair in _renames(whole) if not part.isdisjoint((pair[0].pool_id, pair[1].pool.id))]
+    pairs = [pair for pair in _renames(whole, part) if not part.isdisjoint((pair[0].pool_id, pair[1].pool.id))]
     if not pairs:
         return Hazards(_strangers(diff, desired, live))
     passes = allowed is not None and len(pairs) <= allowed
@@ -56,18 +57,34 @@ def find(
     return Hazards(problems, frozenset() if passes else frozenset(old.pool.id for _, old, _ in pairs))
 
 
-def of_others(settled: Settled, was: Desired | None) -> list[Problem]:
+def of_others(settled: Settled, was: Desired | None, diff: Diff) -> list[Problem]:
     """Live pools that entries mean by an old key outside of the fleet's prefix, rule `fleet.keyPrefix`: such a key is
-    another fleet's, unless the base `was` has the pool. An error where the pool would be archived; to go on with it is
-    a warning, since a prefix may change."""
+    another fleet's, unless the base `was` has the pool. An error where `diff` takes something from the pool; to go on
+    with it is a warning, since a prefix may change."""
     desired, problems = settled.desired, list[Problem]()
+    taking = {pool.entry.pool_id for pool in diff.pools if _takes(pool)}
     for pool_id, heir in settled.replaced.items():
-        problems += _foreign_key(heir, "replaces", heir.replaces, pool_id, desired, was)
+        problems += _foreign_key(heir, "replaces", heir.replaces, pool_id, desired, was, takes=True)
     for pool_id, entry in desired.entries.items():
         old = entry.previously
         if old is not None and not entry.released and is_derived(desired, old, pool_id):
-            problems += _foreign_key(entry, "previously", old, pool_id, desired, was)
+            takes = pool_id in taking
+            problems += _foreign_key(entry, "previously", old, pool_id, desired, was, takes=takes)
     return problems
+
+
+def _takes(diff: PoolDiff) -> bool:
+    """Whether something is taken from somebody: the pool, an offer, its model, or a part of a quota."""
+    rows = [
+        *diff.owner_quota,
+        *(row for offer in diff.offers for row in offer.changes if row.path.startswith("quota.")),
+    ]
+    return (
+        diff.archives is not None
+        or any(offer.after is None for offer in diff.offers)
+        or any(change.path == "gpuModel" for change in diff.changes)
+        or any(row.before is not ABSENT and (row.after is ABSENT or row.after < row.before) for row in rows)
+    )
 
 
 def missed(diff: Diff, settled: Settled, was: Desired | None) -> list[Problem]:
@@ -110,12 +127,11 @@ def _it(found: Sequence[Pool]) -> str:
 
 
 def _foreign_key(
-    entry: PoolEntry, field: str, key: str | None, pool_id: str, desired: Desired, was: Desired | None
+    entry: PoolEntry, field: str, key: str | None, pool_id: str, desired: Desired, was: Desired | None, *, takes: bool
 ) -> Iterator[Problem]:
     prefix, held = desired.key_prefix or "", was.entries.get(pool_id) if was else None
     if key is None or key.startswith(prefix) or (held is not None and not held.released):
         return
-    takes = field == "replaces" or entry.archived
     message = f"{key} does not begin with this fleet's keyPrefix, {prefix}: it is another fleet's pool"
     if field == "replaces":
         hint = f"leave it out, and archive the pool by an entry that adopts it: `- {{id: {pool_id}, archived: true}}`"
@@ -134,9 +150,9 @@ def _foreign_key(
     )
 
 
-def _renames(diff: Diff) -> list[tuple[PoolEntry, Removed, int]]:
-    """Entries to be created that are shaped like removed pools, one to one: by equal keys first, else in their order.
-    With each the number of removed pools of its shape."""
+def _renames(diff: Diff, part: Collection[str]) -> list[tuple[PoolEntry, Removed, int]]:
+    """Entries to be created that are shaped like removed pools, one to one: by equal keys first, else those first that
+    are in the part. With each the number of removed pools of its shape."""
     old: dict[_Shape, list[Removed]] = defaultdict(list)
     new: dict[_Shape, list[PoolEntry]] = defaultdict(list)
     for one in diff.removed:
@@ -149,16 +165,23 @@ def _renames(diff: Diff) -> list[tuple[PoolEntry, Removed, int]]:
             if shape in old:
                 new[shape].append(found.entry)
     return [
-        (entry, one, len(old[shape])) for shape, entries in new.items() for entry, one in _paired(entries, old[shape])
+        (entry, one, len(old[shape]))
+        for shape, entries in new.items()
+        for entry, one in _paired(entries, old[shape], part)
     ]
 
 
-def _paired(entries: Sequence[PoolEntry], pools: Sequence[Removed]) -> Iterable[tuple[PoolEntry, Removed]]:
+def _paired(
+    entries: Sequence[PoolEntry], pools: Sequence[Removed], part: Collection[str]
+) -> Iterable[tuple[PoolEntry, Removed]]:
     by_key = {one.pool.idempotency_key: one for one in pools}
     same = [(entry, by_key[entry.key]) for entry in entries if entry.key in by_key]
     taken = {entry.pool_id for entry, _ in same} | {one.pool.id for _, one in same}
-    left = sorted((entry for entry in entries if entry.pool_id not in taken), key=lambda entry: entry.key or "")
-    rest = sorted((one for one in pools if one.pool.id not in taken), key=_named)
+    left = [entry for entry in entries if entry.pool_id not in taken]
+    rest = [one for one in pools if one.pool.id not in taken]
+    # Whatever is in the part comes first on its side: no pair is made outside of it as long as one can be made with it.
+    left.sort(key=lambda entry: (entry.pool_id not in part, entry.key or ""))
+    rest.sort(key=lambda one: (one.pool.id not in part, _named(one)))
     return [*same, *zip(left, rest, strict=False)]
 
 
@@ -172,8 +195,7 @@ def _renamed(entry: PoolEntry, removed: Removed, alike: int, number: int, desire
         derived = pool.idempotency_key is not None and is_derived(desired, pool.idempotency_key, pool.id)
         means = f"`previously: {old}`" if derived else f"`id: {pool.id}`"
     also = f" (there are {alike} of this shape that no entry names)" if alike > 1 else ""
-    override = f'--allow rename={number} --reason "why"'
-    hint = f"if this is that pool, write {means}{also}; if it is a new one: {override}"
+    hint = f"if this is that pool, write {means}{also}; if it is a new one: {to_pass('rename', number)}"
     return Problem(
         BLOCKED,
         "fleet.rename",

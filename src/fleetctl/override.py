@@ -30,6 +30,12 @@ class Override:
     numbers: Mapping[str, int]
     reason: str | None = None
 
-    def hint(self, name: Allowable, number: int) -> str:
-        """How exactly what is wished would pass."""
-        return f'if that is meant: --allow {name}={number} --reason "why"'
+
+def to_pass(name: Allowable, number: int) -> str:
+    """The flags with which so many pass, and no more."""
+    return f'--allow {name}={number} --reason "why"'
+
+
+def rule(name: str) -> str:
+    """The rule that an override lifts."""
+    return "fleet.rename" if name == "rename" else f"guard.{name}"

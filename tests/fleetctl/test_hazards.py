@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fleetctl.plan import Plan
+from fleetctl.selection import parse
 from tests.fleetctl.compared import PREFIX, TOMB, base, findings, planned, told
 from tests.fleetctl.test_identity import offered, plane, pool_id
 from tests.model import entry
@@ -150,3 +153,62 @@ def test_an_adopted_pool_that_is_let_go_by_its_key_alone_is_named_by_its_id() ->
     made = planned(live, {"idempotencyKey": "fra1-new", **TOMB}, base=was)
     [problem] = [finding for finding in made.findings if finding.severity == "error"]
     assert f"idempotencyKey: fra1-new, id: {own}, archived: true" in problem.hint
+
+
+# A part of the fleet, and a pool from which something is taken.
+
+
+@pytest.mark.parametrize("new", ["fra1-c", "fra1-d", "fra1-e"])
+def test_no_part_of_new_entries_alike_evades_the_rename_of_a_pool(new: str) -> None:
+    live = plane(offered("fra1-b"))
+    wishes = [offered(f"fra1-{letter}") for letter in "cde"]
+    assert findings(planned(live, *wishes, **PREFIX))[0] == ("fleet.rename", "error")
+    made = planned(live, *wishes, **PREFIX, selected=parse((f"key={new}",), ()))
+    assert [(f.rule, f.path) for f in made.findings] == [("fleet.rename", f"pools[{new}]")]
+    assert "--allow rename=1" in made.findings[0].hint
+
+
+def test_a_pruned_pool_is_a_rename_also_where_no_new_entry_is_selected() -> None:
+    live, was = plane(offered("fra1-a"), offered("fra1-b")), base(offered("fra1-a"), offered("fra1-b"))
+    for part in ("key=fra1-a", "key=fra1-b"):
+        made = planned(live, offered("fra1-c"), **PREFIX, base=was, prune=True, selected=parse((part,), ()))
+        assert findings(made).count(("fleet.rename", "error")) == 1
+
+
+@given(st.sets(st.sampled_from("abcd")), st.sets(st.sampled_from("wxyz"), min_size=1), st.data())
+@settings(max_examples=60, deadline=None)
+def test_as_many_renames_are_found_in_a_part_as_it_can_hold(gone: set[str], new: set[str], data: st.DataObject) -> None:
+    part = data.draw(st.sets(st.sampled_from(sorted(new)), min_size=1))
+    live = plane(offered("fra1-kept"), *(offered(f"fra1-{letter}") for letter in sorted(gone)))
+    wishes = [offered("fra1-kept"), *(offered(f"fra1-{letter}") for letter in sorted(new))]
+    selected = parse([f"key=fra1-{letter}" for letter in sorted(part)], ())
+    found = findings(planned(live, *wishes, **PREFIX, selected=selected))
+    assert found.count(("fleet.rename", "error")) == min(len(gone), len(part))
+
+
+TAKING: dict[str, dict[str, Any]] = {
+    "withdrawn": entry("fra1-a", offers=[], previously="ams1-a"),
+    "lowered": offered("fra1-a", 7, previously="ams1-a"),
+    "the owner's": offered("fra1-a", previously="ams1-a", ownerQuota={"gpu": 1}),
+    "another model": offered("fra1-a", previously="ams1-a", gpuModel="H200"),
+}
+
+
+@pytest.mark.parametrize("how", TAKING)
+def test_nothing_is_taken_from_a_pool_outside_of_the_prefix_unless_the_base_has_it(how: str) -> None:
+    live = plane(offered("ams1-a"))
+    made = planned(live, TAKING[how], **PREFIX)
+    [(severity, hint)] = of_prefix(made)
+    assert (made.blocked, severity) == (True, "error")
+    assert f"id: {pool_id('ams1-a')}" in hint
+    assert of_prefix(planned(live, TAKING[how], **PREFIX, base=base(offered("ams1-a")))) == []
+
+
+def test_what_gives_to_a_pool_outside_of_the_prefix_is_a_warning() -> None:
+    live = plane(offered("ams1-a"))
+    for given_more in (
+        offered("fra1-a", 9, previously="ams1-a"),
+        offered("fra1-a", previously="ams1-a", policy={"x": 1}),
+    ):
+        made = planned(live, given_more, **PREFIX)
+        assert ([found[0] for found in of_prefix(made)], len(made.operations)) == (["warning"], 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -12,7 +12,7 @@ from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired, Guards
 from fleetctl.guards import based, counting, cut, freeze, oversell, protect, use
 from fleetctl.guards.tally import Case, Tally
-from fleetctl.override import ALLOWABLE, Allowable, Override
+from fleetctl.override import ALLOWABLE, Allowable, Override, rule, to_pass
 
 
 def judged(of: Consequences, override: Override, now: int) -> list[Problem]:
@@ -26,6 +26,9 @@ def judged(of: Consequences, override: Override, now: int) -> list[Problem]:
     sold, most = oversell.touched(case), case.guards.max_oversell
     found = chain(freeze.tallies(case), counting.tallies(case), use.tallies(case), oversell.tallies(sold, most))
     tallies = {tally.name: tally for tally in found}
+    broken = {tally.name for tally in tallies.values() if not _is_within(tally)}
+    if any(problem.rule == rule("rename") for problem in of.plan.comparison.problems):
+        broken.add("rename")  # hazards hold that one
     return [
         *based.check(case),
         *cut.check(case),
@@ -33,7 +36,7 @@ def judged(of: Consequences, override: Override, now: int) -> list[Problem]:
         *(problem for tally in tallies.values() for problem in _held(tally, override)),
         *counting.unknown(case),
         *oversell.told(sold, most),
-        *_unneeded(tallies, override),
+        *_unneeded(broken, override),
     ]
 
 
@@ -59,25 +62,25 @@ def _protecting(desired: Desired) -> Guards:
 def _held(tally: Tally, override: Override) -> Iterator[Problem]:
     """An override takes the place of the guard's own limit, also where that is the higher one."""
     allowed = override.numbers.get(tally.name)
-    limit, rule = tally.limit if allowed is None else allowed, f"guard.{tally.name}"
+    limit, lifts = tally.limit if allowed is None else allowed, rule(tally.name)
     if limit is not None and tally.number > limit:
         may = tally.may if allowed is None else f"--allow {tally.name}={allowed} lets {allowed:,} pass"
-        hint = override.hint(tally.name, tally.number)
-        yield Problem(BLOCKED, rule, f"{tally.says}, and {may}", hint=hint, source=tally.first.source)
+        hint = f"if that is meant: {to_pass(tally.name, tally.number)}"
+        yield Problem(BLOCKED, lifts, f"{tally.says}, and {may}", hint=hint, source=tally.first.source)
     elif allowed is not None and not _is_within(tally):
         why = f": {override.reason}" if override.reason else ""
         message = f"{tally.says}, and {tally.may}; --allow {tally.name}={allowed} lets this pass{why}"
-        yield Problem(BLOCKED, rule, message, severity="warning", source=tally.first.source)
+        yield Problem(BLOCKED, lifts, message, severity="warning", source=tally.first.source)
 
 
 def _is_within(tally: Tally) -> bool:
     return tally.limit is None or tally.number <= tally.limit
 
 
-def _unneeded(tallies: dict[Allowable, Tally], override: Override) -> Iterator[Problem]:
-    """Whoever lets more pass than there is may have expected another plan. Renamed entries are counted elsewhere."""
+def _unneeded(broken: Collection[Allowable], override: Override) -> Iterator[Problem]:
+    """Whoever lets more pass than there is may have expected another plan."""
     for name in ALLOWABLE:
         number = override.numbers.get(name)
-        if number and name != "rename" and (name not in tallies or _is_within(tallies[name])):
+        if number and name not in broken:
             message = f"--allow {name}={number} is not needed: this plan breaks no such guard"
-            yield Problem(BLOCKED, f"guard.{name}", message, hint="leave it out", severity="warning")
+            yield Problem(BLOCKED, rule(name), message, hint="leave it out", severity="warning")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from better_compute.domain.state import Work
 from fleetctl.override import ALLOWABLE
 from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, tombstone
+from tests.model import desired, fleet
 
 WINDOW = {"from": "2023-11-14T00:00Z", "to": "2023-11-15T00:00Z", "reason": "holidays"}
 Wish = Callable[[int], tuple[Case, list[dict[str, Any]]]]
@@ -179,6 +180,15 @@ def test_an_override_that_was_not_needed_is_told() -> None:
     [told] = case.judged(files(*wished), {"archives": 3})
     assert (told.rule, told.severity, told.source) == ("guard.archives", "warning", None)
     assert told.message == "--allow archives=3 is not needed: this plan breaks no such guard"
+
+
+def test_an_override_of_renames_that_was_not_needed_is_told_and_one_that_was_is_not() -> None:
+    case = Case()
+    case.pool("fra1-a")
+    for key, told in (("fra1-a", ["fleet.rename"]), ("fra1-new", [])):
+        wished = desired(fleet(entry(key, offers=[]), keyPrefix="fra1-"))
+        problems = case.judged(wished, {"rename": 3})
+        assert [(p.rule, p.severity) for p in problems] == [(rule, "warning") for rule in told]
 
 
 def test_an_override_lifts_both_guards_of_archives() -> None:
