@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from better_compute.domain.problems import BLOCKED, Problem
-from fleetctl import git
+from fleetctl import git, trees
 from fleetctl.desired import Desired
 from fleetctl.desired.load import assemble
 from fleetctl.errors import EXIT_ERROR, Stop
@@ -31,11 +31,11 @@ def at_ref(path: Path, ref: str, *, caller: str | None) -> Base:
     """The fleet at `path` (a directory, or one file) as it was where `ref` and HEAD went apart, out of git's objects.
     `caller` stands in where it names none. Raises Stop: what cannot be read is never left out."""
     path = path.absolute()
-    git.check_straight(path)
+    trees.check_straight(path)
     commit = git.merge_base(path if path.is_dir() else path.parent, ref)
     with TemporaryDirectory(prefix="fleet-base-") as name:
         into = Path(name)
-        if not git.write_fleet(path, commit, into):
+        if not trees.write_fleet(path, commit, into):
             return Base(ref, commit, None)
         return Base(ref, commit, _read(into if path.is_dir() else into / path.name, f"{ref} ({short(commit)})", caller))
 

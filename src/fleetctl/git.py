@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from better_compute.domain.problems import ask, nearest
 from fleetctl.errors import EXIT_ERROR, Stop
-from fleetctl.words import short
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
@@ -23,7 +22,10 @@ _PATIENCE = 10.0
 _LONG = 120.0
 """Seconds for the contents of a fleet's files."""
 _YAML = (".yaml", ".yml")
-_LINK, _FILE, _FOLDER, _SUBMODULE = "120000", "100", "040000", "160000"
+_LINK, _FILE, _SUBMODULE = "120000", "100", "160000"
+FOLDER = "040000"
+"""The modes of what a tree holds."""
+_REFS = ("refs/heads", "refs/remotes", "refs/tags")
 _PLAIN_REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 _ELSEWHERE = frozenset(
     {
@@ -54,6 +56,10 @@ class Held:
         return self.mode == _LINK
 
     @property
+    def is_submodule(self) -> bool:
+        return self.mode == _SUBMODULE
+
+    @property
     def is_file(self) -> bool:
         return self.mode.startswith(_FILE)
 
@@ -61,14 +67,47 @@ class Held:
 def answer(directory: Path, *arguments: str) -> str:
     """What git answers, empty when it cannot."""
     with suppress(Stop):
-        ran = _ask(directory, *arguments)
+        ran = run(directory, *arguments)
         return os.fsdecode(ran.stdout) if ran.returncode == 0 else ""
     return ""
 
 
+def refs(directory: Path) -> list[str]:
+    """Branches, those of remotes, and tags, by their short names."""
+    return answer(directory, "for-each-ref", "--format=%(refname:short)", *_REFS).split()
+
+
+def run(directory: Path, *arguments: str, stdin: bytes | None = None) -> CompletedProcess[bytes]:
+    """What git did. Raises Stop where git is not there, or does not answer in time."""
+    import subprocess  # not at the top: most of what imports this has no repository to ask
+
+    patience = _PATIENCE if stdin is None else _LONG
+    try:
+        return subprocess.run(
+            ("git", *arguments),
+            cwd=directory,
+            env={name: value for name, value in os.environ.items() if name not in _ELSEWHERE} | _SAFE,
+            input=stdin or b"",
+            capture_output=True,
+            timeout=patience,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise Stop(EXIT_ERROR, f"git cannot be asked: {error}", rule="git.run") from error
+
+
+def said(ran: CompletedProcess[bytes]) -> tuple[str, ...]:
+    """What it said of that on stderr, as much as is told."""
+    return tuple(ran.stderr.decode("utf-8", "backslashreplace").splitlines()[:3])
+
+
 def listing(directory: Path, commit: str) -> dict[str, Held]:
-    """What a commit has below `directory`, by file, relative to it. Empty when git cannot tell."""
-    return _entries(answer(directory, "ls-tree", "-r", "-z", commit))
+    """What a commit has below `directory`, by file, relative to it. Raises Stop."""
+    ran = run(directory, "ls-tree", "-r", "-z", commit)
+    if ran.returncode:
+        raise Stop(EXIT_ERROR, f"the files of {commit} cannot be read", said(ran), rule="git.objects")
+    entries = (entry.partition("\t") for entry in os.fsdecode(ran.stdout).split("\0") if entry)
+    return {file: Held(head.partition(" ")[0], head.rpartition(" ")[2]) for head, _, file in entries}
 
 
 def commit_at(directory: Path, ref: str) -> str:
@@ -76,25 +115,43 @@ def commit_at(directory: Path, ref: str) -> str:
     commit = "" if ref.startswith("-") else answer(directory, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
     if commit := commit.strip():
         return commit
-    inside = _ask(directory, "rev-parse", "--git-dir")
+    inside = run(directory, "rev-parse", "--git-dir")
     if inside.returncode:
         message = f"{directory} is in no git repository that can be read"
-        raise Stop(EXIT_ERROR, message, _said(inside), "name a directory instead", "git.repository")
+        raise Stop(EXIT_ERROR, message, said(inside), "name a directory instead", "git.repository")
     message = f"there is no commit {ref} in this repository"
     raise Stop(EXIT_ERROR, message, hint=_found_elsewhere(directory, ref), rule="git.revision")
 
 
 def merge_base(directory: Path, ref: str) -> str:
-    """The commit from which `ref` and HEAD went apart. Raises Stop, also where the history is cut off before it."""
+    """The commit from which `ref` and HEAD went apart. Raises Stop, also where the history is cut off before it, or
+    may be, and where there are several."""
     commit, head = commit_at(directory, ref), commit_at(directory, "HEAD")
-    if base := answer(directory, "merge-base", commit, head).strip():
-        return base
-    message = f"{ref} and HEAD have no commit in common here"
-    if answer(directory, "rev-parse", "--is-shallow-repository").strip() == "true":
+    found = answer(directory, "merge-base", "--all", commit, head).split()
+    if _is_cut(directory, commit, head, found):
+        message = f"the history in which {ref} and HEAD went apart is not whole here"
         hint = "the clone is shallow: `git fetch --unshallow`, or fetch-depth: 0 in the job that checks out"
+    elif len(found) > 1:
+        message = f"{ref} and HEAD went apart at {len(found)} commits, and none of them has the guards of all"
+        hint = f"merge {ref} into what is checked out: then {ref} itself is the base"
+    elif not found:
+        message, hint = f"{ref} and HEAD have no commit in common here", "name a revision of the same history"
     else:
-        hint = "name a revision of the same history"
+        return found[0]
     raise Stop(EXIT_ERROR, message, hint=hint, rule="git.mergeBase")
+
+
+def _is_cut(directory: Path, commit: str, head: str, bases: Iterable[str]) -> bool:
+    """Whether a shallow clone lacks parents of a commit since the bases: a later one may be behind it."""
+    if commit == head or answer(directory, "rev-parse", "--is-shallow-repository").strip() != "true":
+        return False
+    place = answer(directory, "rev-parse", "--git-path", "shallow").removesuffix("\n")
+    since = answer(directory, "rev-list", commit, head, *(f"^{base}" for base in bases)).split()
+    try:
+        ends = (directory / place).read_text().split()
+    except (OSError, ValueError):
+        return True
+    return not since or not set(ends).isdisjoint(since)
 
 
 def commit_of(directory: Path, files: Collection[str]) -> str | None:
@@ -108,7 +165,9 @@ def commit_of(directory: Path, files: Collection[str]) -> str | None:
     if not any((parent / ".git").exists() for parent in (directory, *directory.parents)):
         return None
     commit = answer(directory, "rev-parse", "--verify", "HEAD").strip()
-    listed = listing(directory, commit) if commit else {}
+    listed: dict[str, Held] = {}
+    with suppress(Stop):
+        listed = listing(directory, commit) if commit else {}
     held = {file: found.blob if found.is_file else "" for file, found in listed.items()}
     root = os.path.realpath(directory)
     # Also those that say nothing of the fleet now: they may have said something there.
@@ -121,51 +180,6 @@ def commit_of(directory: Path, files: Collection[str]) -> str | None:
     ):
         return None
     return commit or None
-
-
-def write_fleet(path: Path, commit: str, into: Path) -> bool:
-    """Write the YAML files that a commit has of the fleet at `path` (a directory, or one file) below `into`; links stay
-    links. False where it has none. Raises Stop when a content is not to be had, or not in this repository."""
-    whole = path.is_dir()
-    directory = path if whole else path.parent
-    _check_place(directory, commit)
-    ran = _ask(directory, "ls-tree", "-r", "-z", commit)
-    if ran.returncode:
-        raise Stop(EXIT_ERROR, f"the files of {commit} cannot be read", _said(ran), rule="git.objects")
-    held = _entries(os.fsdecode(ran.stdout))
-    if whole and (modules := sorted(file for file in held if held[file].mode == _SUBMODULE)):
-        message = (
-            f"{modules[0]} is a submodule at {short(commit)}: its files are in another repository, and cannot be read"
-        )
-        raise Stop(EXIT_ERROR, message, hint="move it out of the fleet's directory", rule="git.objects")
-    wanted = {file for file in held if (file.endswith(_YAML) if whole else file == path.name)}
-    links = {file for file in held if held[file].is_link and (whole or file in wanted)}
-    contents = _contents(directory, {held[file].blob for file in links})
-    targets = {file: os.fsdecode(contents[held[file].blob]) for file in links}
-    # What a link leads to may have any name.
-    wanted |= {posixpath.normpath(posixpath.join(posixpath.dirname(file), name)) for file, name in targets.items()}
-    files = {file: held[file].blob for file in wanted & held.keys() if held[file].is_file}
-    contents = _contents(directory, set(files.values()))
-    for file, blob in files.items():
-        _place(into, file).write_bytes(contents[blob])
-    for file, name in targets.items():
-        if not any(parent in targets for parent in _parents(file)):  # nothing is written through a link
-            _place(into, file).symlink_to(name)
-    return any(file.endswith(_YAML) or not whole for file in (*files, *targets))
-
-
-def check_straight(path: Path) -> None:
-    """Raises Stop where a link inside a repository, or a submodule, leads to the fleet's directory: what stood in its
-    place before would not be found."""
-    directory = path if path.is_dir() else path.parent
-    if around := answer(directory, "rev-parse", "--show-superproject-working-tree").rstrip("\n"):
-        message = f"{directory} is in a submodule, and the base may have another fleet in its place in {around}"
-        raise Stop(EXIT_ERROR, message, hint="compare in a clone of that repository alone", rule="git.link")
-    for step in (directory, *directory.parents):
-        top = answer(step.parent, "rev-parse", "--show-toplevel").rstrip("\n") if os.path.islink(step) else ""
-        if top and Path(os.path.realpath(directory)).is_relative_to(os.path.realpath(top)):
-            message = f"{step} is a symbolic link, and the base may have another fleet in its place"
-            raise Stop(EXIT_ERROR, message, hint="name the fleet's own directory", rule="git.link")
 
 
 def _is_hidden(file: str) -> bool:
@@ -190,86 +204,18 @@ def _blob(data: bytes, digits: int) -> str:
     return hashed.hexdigest()
 
 
-def _check_place(directory: Path, commit: str) -> None:
-    """Raises Stop where a commit has a link, a file or another repository in the place of the fleet's directory, or of
-    one above it: then it is not known what there was."""
-    above = ""
-    for name in answer(directory, "rev-parse", "--show-prefix").rstrip("\n").removesuffix("/").split("/"):
-        above = f"{above}/{name}" if above else name
-        ran = _ask(directory, "ls-tree", "-z", "--full-tree", commit, above) if above else None
-        mode = os.fsdecode(ran.stdout).partition(" ")[0] if ran else ""
-        if mode and mode != _FOLDER:
-            message = f"{above} is no directory at {short(commit)}, so that the fleet there was is not known"
-            raise Stop(EXIT_ERROR, message, hint="compare with the place that it leads to: --base-dir", rule="git.link")
-
-
-def _place(into: Path, file: str) -> Path:
-    """Where a file goes; no name leads out, whatever a tree says."""
-    parts = file.split("/")
-    if any(part in ("", ".", "..") for part in parts):
-        raise Stop(EXIT_ERROR, f"a commit holds a file with the name {file!r}", rule="git.objects")
-    path = into.joinpath(*parts)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def _parents(file: str) -> Iterable[str]:
-    """The folders that a file is in, innermost first."""
-    while file := posixpath.dirname(file):
-        yield file
-
-
-def _contents(directory: Path, blobs: Iterable[str]) -> Mapping[str, bytes]:
-    """The content of each blob, as it is kept."""
-    asked = sorted(blobs)
-    if not asked:
-        return {}
-    ran = _ask(directory, "cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in asked).encode())
-    data, at = ran.stdout, 0
-    found: dict[str, bytes] = {}
-    for blob in asked:
-        end = data.find(b"\n", at)
-        words = data[at:end].split() if end >= 0 else []
-        if len(words) != 3 or words[1] != b"blob":
-            hint = "the clone has not all contents: fetch them, without a filter"
-            raise Stop(EXIT_ERROR, f"git does not have the content {blob}", _said(ran), hint, "git.objects")
-        start = end + 1
-        at = start + int(words[2]) + 1
-        found[blob] = data[start : at - 1]
-    return found
-
-
-def _entries(text: str) -> dict[str, Held]:
-    entries = (entry.partition("\t") for entry in text.split("\0") if entry)
-    return {file: Held(head.partition(" ")[0], head.rpartition(" ")[2]) for head, _, file in entries}
-
-
 def _found_elsewhere(directory: Path, ref: str) -> str:
-    if answer(directory, "rev-parse", "--verify", "--quiet", f"origin/{ref}^{{commit}}"):
-        return f'did you mean "origin/{ref}"?'
-    if not _PLAIN_REF.fullmatch(ref):
-        return "name a branch, a tag or a commit"
-    return f"`git fetch origin {ref.removeprefix('origin/')}` first, or fetch-depth: 0 in the job that checks out"
-
-
-def _said(ran: CompletedProcess[bytes]) -> tuple[str, ...]:
-    return tuple(ran.stderr.decode("utf-8", "backslashreplace").splitlines()[:3])
-
-
-def _ask(directory: Path, *arguments: str, stdin: bytes | None = None) -> CompletedProcess[bytes]:
-    """Raises Stop where git is not there, or does not answer in time."""
-    import subprocess  # not at the top: most of what imports this has no repository to ask
-
-    patience = _PATIENCE if stdin is None else _LONG
-    try:
-        return subprocess.run(
-            ("git", *arguments),
-            cwd=directory,
-            env={name: value for name, value in os.environ.items() if name not in _ELSEWHERE} | _SAFE,
-            input=stdin or b"",
-            capture_output=True,
-            timeout=patience,
-            check=False,
+    """What may be meant by a revision that is none: one that is here, and then what a fetch may bring."""
+    remotes, there = answer(directory, "remote").split(), refs(directory)
+    # One of a remote is named whole, and meant by its own name too; one that is here comes first.
+    short_of = {name.partition("/")[2]: name for name in there if "/" in name}
+    near = f"origin/{ref}"
+    if near not in there:
+        near = nearest(ref, there) or short_of.get(nearest(ref, short_of), "")
+    fetch = ""
+    if remotes and near != f"origin/{ref}" and _PLAIN_REF.fullmatch(ref):
+        remote = next((name for name in remotes if ref.startswith(f"{name}/")), remotes[0])
+        fetch = (
+            f"`git fetch {remote} {ref.removeprefix(f'{remote}/')}` first, or fetch-depth: 0 in the job that checks out"
         )
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        raise Stop(EXIT_ERROR, f"git cannot be asked: {error}", rule="git.run") from error
+    return "; else ".join(filter(None, (ask(near), fetch))) or "name a branch, a tag or a commit"

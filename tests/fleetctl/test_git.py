@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -16,13 +15,6 @@ from tests.repository import Repository
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
     return Repository(tmp_path / "repository")
-
-
-def written(path: Path, commit: str, into: Path) -> dict[str, str]:
-    """The files of the fleet at `path` as the commit has them."""
-    into.mkdir()
-    git.write_fleet(path, commit, into)
-    return {str(found.relative_to(into)): found.read_text() for found in sorted(into.rglob("*")) if found.is_file()}
 
 
 def test_the_base_is_where_two_histories_went_apart(repository: Repository) -> None:
@@ -43,7 +35,31 @@ def test_a_revision_that_is_none_is_refused_with_advice(repository: Repository, 
     with pytest.raises(Stop) as stopped:
         git.merge_base(repository.path, ref)
     assert (stopped.value.rule, stopped.value.exit_code) == ("git.revision", 1)
-    assert stopped.value.hint.startswith("`git fetch origin " if ref in ("nowhere", "a..b") else "name a branch")
+    near = 'did you mean "main"?' if ref == "main\n" else ""
+    assert stopped.value.hint == (near or "name a branch, a tag or a commit")
+    repository.git("remote", "add", "upstream", "https://example.com/x.git")
+    with pytest.raises(Stop) as stopped:
+        git.merge_base(repository.path, ref)
+    fetch = ref in ("nowhere", "a..b")
+    assert stopped.value.hint.startswith(f"`git fetch upstream {ref}` first" if fetch else near or "name a branch")
+
+
+def test_a_slip_in_a_revision_is_met_with_the_nearest_one_before_a_fetch(repository: Repository) -> None:
+    commit = repository.commit(a="1")
+    repository.git("tag", "v1.2")
+
+    def hint(ref: str) -> str:
+        with pytest.raises(Stop) as stopped:
+            git.merge_base(repository.path, ref)
+        return stopped.value.hint
+
+    assert hint("mian") == 'did you mean "main"?'
+    assert hint("v1.3") == 'did you mean "v1.2"?'
+    repository.git("remote", "add", "origin", "https://example.com/x.git")
+    repository.git("update-ref", "refs/remotes/origin/release", commit)
+    assert hint("mian").startswith('did you mean "main"?; else `git fetch origin mian` first')
+    assert hint("relaese").startswith('did you mean "origin/release"?; else `git fetch')
+    assert hint("origin/relaese").startswith('did you mean "origin/release"?; else `git fetch origin relaese` first')
 
 
 def test_a_branch_that_is_known_at_the_origin_alone_is_named(repository: Repository) -> None:
@@ -95,117 +111,63 @@ def test_without_git_a_base_is_refused_and_not_left_out(
         git.merge_base(repository.path, "main")
 
 
-def test_the_files_of_a_commit_are_written_whatever_the_work_tree_has(repository: Repository, tmp_path: Path) -> None:
-    commit = repository.commit(**{"fleets/fleet": "old: 1\n", "fleets/sites/fra1": "a: 1\n", "elsewhere": "b: 1\n"})
-    (repository.path / "fleets" / "fleet.yaml").write_text("new: 1\n")
-    (repository.path / "fleets" / "sites" / "fra1.yaml").unlink()
-    found = written(repository.path / "fleets", commit, tmp_path / "into")
-    assert found == {"fleet.yaml": "old: 1\n", "sites/fra1.yaml": "a: 1\n"}
-    (repository.path / "fleets" / "new").mkdir()
-    assert written(repository.path / "fleets" / "new", commit, tmp_path / "none") == {}
-    assert written(repository.path / "elsewhere.yaml", commit, tmp_path / "one") == {"elsewhere.yaml": "b: 1\n"}
+def cloned(repository: Repository, clone: Path, depth: int) -> Path:
+    flags = (f"--depth={depth}", "--no-single-branch", "-b", "change", "-q")
+    subprocess.run(("git", "clone", *flags, f"file://{repository.path}", str(clone)), check=True, capture_output=True)
+    return clone
 
 
-def test_filters_hooks_and_helpers_of_the_repository_do_not_run(repository: Repository, tmp_path: Path) -> None:
-    commit = repository.commit(a="1\n")
-    bad = f"touch {tmp_path / 'ran'}; cat"
-    for name in ("filter.x.smudge", "filter.x.clean", "core.fsmonitor", "diff.x.textconv", "core.sshCommand"):
-        repository.git("config", name, bad)
-    (repository.path / ".git" / "info" / "attributes").write_text("* filter=x diff=x\n")
-    assert git.merge_base(repository.path, "HEAD") == commit
-    assert written(repository.path, commit, tmp_path / "into") == {"a.yaml": "1\n"}
-    assert not (tmp_path / "ran").exists()
+def test_several_commits_at_which_histories_went_apart_are_no_base(repository: Repository) -> None:
+    """The first that git names may be the one without a guard that another has."""
+    repository.commit(a="a")
+    repository.git("checkout", "-q", "-b", "change")
+    repository.commit(b="b")
+    repository.git("checkout", "-q", "main")
+    repository.commit(guard="g")
+    repository.git("merge", "-q", "-m", "x", "change")
+    repository.git("checkout", "-q", "change")
+    repository.git("merge", "-q", "-m", "x", "main^")
+    with pytest.raises(Stop, match="went apart at 2 commits") as stopped:
+        git.merge_base(repository.path, "main")
+    assert (stopped.value.rule, "merge main into" in stopped.value.hint) == ("git.mergeBase", True)
+    repository.git("merge", "-q", "-m", "x", "main")
+    assert git.merge_base(repository.path, "main") == git.commit_at(repository.path, "main")
 
 
-def test_a_link_stays_a_link_and_what_it_leads_to_comes_along(repository: Repository, tmp_path: Path) -> None:
-    for name, target in {"in.yaml": "texts/one.txt", "out.yaml": "../../outside.yaml", "all": "texts"}.items():
-        (repository.path / name).symlink_to(target)
-    (repository.path / "texts").mkdir()
-    (repository.path / "texts" / "one.txt").write_text("c: 1\n")
-    commit = repository.commit(a="1\n")
-    into = tmp_path / "deep" / "into"
-    into.parent.mkdir()
-    found = written(repository.path, commit, into)
-    assert found["in.yaml"] == "c: 1\n"
-    assert "out.yaml" not in found
-    assert os.readlink(into / "out.yaml") == "../../outside.yaml"
+@pytest.mark.parametrize("depth", range(1, 9))
+def test_no_depth_of_a_clone_makes_an_older_commit_the_base(repository: Repository, tmp_path: Path, depth: int) -> None:
+    """An old commit is near on both sides, by branches that were merged late; the base is far on one."""
+    old = repository.commit(a="a")
+    for name in ("s", "t"):
+        repository.git("checkout", "-q", "-b", name, old)
+        repository.commit(**{name: name})
+    repository.git("checkout", "-q", "main")
+    for name in "bcd":
+        base = repository.commit(**{name: name})
+    repository.git("checkout", "-q", "-b", "change")
+    for name in "efg":
+        repository.commit(**{name: name})
+    repository.git("merge", "-q", "-m", "x", "s")
+    repository.git("checkout", "-q", "main")
+    repository.git("merge", "-q", "-m", "x", "t")
+    repository.git("checkout", "-q", "change")
+    repository.git("branch", "-q", "-D", "s", "t")
+    assert git.merge_base(repository.path, "main") == base
+    clone = cloned(repository, tmp_path / "clone", depth)
+    if depth < 5:
+        with pytest.raises(Stop) as stopped:
+            git.merge_base(clone, "origin/main")
+        assert "fetch-depth: 0" in stopped.value.hint
+    else:
+        assert git.merge_base(clone, "origin/main") == base
 
 
-def test_a_tree_that_names_a_place_outside_is_refused(repository: Repository, tmp_path: Path) -> None:
-    repository.commit(a="1\n")
-    blob = repository.git("rev-parse", "HEAD:a.yaml")
-    inner = bytes.fromhex(blob)
-    tree = b"100644 b.yaml\0" + inner
-    made = subprocess.run(
-        ("git", "hash-object", "--literally", "-t", "tree", "-w", "--stdin"),
-        cwd=repository.path, input=tree, capture_output=True, check=True,
-    ).stdout.decode().strip()  # fmt: skip
-    outer = b"40000 ..\0" + bytes.fromhex(made)
-    made = subprocess.run(
-        ("git", "hash-object", "--literally", "-t", "tree", "-w", "--stdin"),
-        cwd=repository.path, input=outer, capture_output=True, check=True,
-    ).stdout.decode().strip()  # fmt: skip
-    commit = repository.git("commit-tree", made, "-m", "x")
-    (tmp_path / "into").mkdir()
-    with pytest.raises(Stop):
-        git.write_fleet(repository.path, commit, tmp_path / "into")
-    assert not (tmp_path / "b.yaml").exists()
-
-
-def test_a_content_that_was_not_cloned_is_an_error(repository: Repository, tmp_path: Path) -> None:
-    commit = repository.commit(a="1\n")
-    blob = repository.git("rev-parse", "HEAD:a.yaml")
-    (repository.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
-    with pytest.raises(Stop) as stopped:
-        git.write_fleet(repository.path, commit, tmp_path / "into")
-    assert stopped.value.rule == "git.objects"
-
-
-def test_a_fleet_that_a_link_leads_to_is_refused(repository: Repository, tmp_path: Path) -> None:
-    """What stood in its place before would not be found, and its guards with it."""
-    commit = repository.commit(**{"fleet/a": "1"})
-    repository.git("mv", "fleet", "moved")
-    (repository.path / "fleet").symlink_to("moved")
-    with pytest.raises(Stop, match="is a symbolic link") as stopped:
-        git.check_straight(repository.path / "fleet")
-    assert stopped.value.rule == "git.link"
-    (tmp_path / "elsewhere").symlink_to(repository.path)
-    git.check_straight(tmp_path / "elsewhere" / "moved")  # a link to the repository is none in it
-    (repository.path / "fleet").unlink()
-    (repository.path / "fleet").mkdir()
-    assert written(repository.path / "fleet", commit, tmp_path / "into") == {"a.yaml": "1"}
-
-
-def test_a_commit_with_a_link_in_the_fleets_place_is_refused(repository: Repository, tmp_path: Path) -> None:
-    repository.commit(**{"moved/a": "1"})
-    (repository.path / "fleet").symlink_to("moved")
-    repository.git("add", "-A")
-    repository.git("commit", "-q", "-m", "link")
-    commit = git.commit_at(repository.path, "HEAD")
-    (repository.path / "fleet").unlink()
-    (repository.path / "fleet" / "deep").mkdir(parents=True)
-    for place in ("fleet", "fleet/deep"):
-        with pytest.raises(Stop, match="fleet is no directory at"):
-            git.write_fleet(repository.path / place, commit, tmp_path / "into")
-
-
-def test_a_submodule_in_the_fleet_is_refused(repository: Repository, tmp_path: Path) -> None:
-    """Its files are in another repository: guards that stand there would be left out."""
-    repository.commit(**{"fleet/a": "1"})
-    head = git.commit_at(repository.path, "HEAD")
-    repository.git("update-index", "--add", "--cacheinfo", f"160000,{head},fleet/guards")
-    repository.git("commit", "-q", "-m", "submodule")
-    with pytest.raises(Stop, match="guards is a submodule"):
-        git.write_fleet(repository.path / "fleet", git.commit_at(repository.path, "HEAD"), tmp_path / "into")
-
-
-def test_the_environment_names_no_other_repository(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit = repository.commit(a="1")
-    other = Repository(tmp_path / "other")
-    other.commit(b="2")
-    for name, value in {"GIT_DIR": ".git", "GIT_WORK_TREE": ".", "GIT_INDEX_FILE": "x"}.items():
-        monkeypatch.setenv(name, str(other.path / value))
-    assert git.commit_at(repository.path, "HEAD") == commit
-    assert written(repository.path, commit, tmp_path / "into") == {"a.yaml": "1"}
+def test_a_clone_that_holds_all_since_the_base_is_whole_enough(repository: Repository, tmp_path: Path) -> None:
+    for name in "abcde":
+        repository.commit(**{name: name})
+    repository.git("checkout", "-q", "-b", "change")
+    fork = repository.git("rev-parse", "HEAD")
+    repository.commit(f="f")
+    clone = cloned(repository, tmp_path / "clone", 3)
+    assert git.run(clone, "rev-parse", "--is-shallow-repository").stdout == b"true\n"
+    assert git.merge_base(clone, "origin/main") == git.merge_base(clone, "HEAD^") == fork

@@ -33,9 +33,9 @@ REVISIONS: Final[Entries] = {
         "Fetch it, with enough history.",
     ),
     "git.mergeBase": Entry(
-        "No commit is known from which both sides went apart.",
-        "In a shallow clone the history ends before it.",
-        "Fetch more history.",
+        "It is not known from which commit both sides went apart, or there are several.",
+        "A shallow clone may end before it; of several none has the guards of all.",
+        "Fetch all history; or merge the revision into what is checked out.",
     ),
     "git.link": Entry(
         "A symbolic link leads to the fleet's directory, now or in the base.",
@@ -45,7 +45,7 @@ REVISIONS: Final[Entries] = {
     "git.objects": Entry(
         "A commit is there, and contents of it are not.",
         "A clone with a filter leaves them out, and the files of a submodule are in another repository.",
-        "Fetch the repository without a filter; keep submodules out of the fleet's directory.",
+        "Fetch the repository without a filter; keep submodules out of what the fleet reads.",
     ),
     "git.run": Entry(
         "The program git could not be run.",

@@ -123,6 +123,11 @@ def is_wanted(name: str) -> bool:
     return name.endswith(_SUFFIXES) and not name.endswith(TESTS)
 
 
+def is_hidden(folder: str) -> bool:
+    """Whether a folder of this relative path is not looked into, whatever the documents of a fleet say."""
+    return any(part.startswith(".") or part == EXPECTED for part in folder.split("/"))
+
+
 def _printable(listing: Listing, file: str) -> bool:
     """Whether a name is text; one that is not is refused, since no message could name it."""
     if (shown := shown_name(file)) != file:

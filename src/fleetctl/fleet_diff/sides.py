@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from better_compute.domain.problems import Problem
-from fleetctl import git
+from fleetctl import git, trees
 from fleetctl.desired import Desired
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop
@@ -42,7 +42,7 @@ def read_side(given: str, other: str, *, caller: str | None) -> Side:
     commit = git.commit_at(path if path.is_dir() else path.parent, ref)
     with TemporaryDirectory(prefix="fleet-side-") as name:
         into = Path(name)
-        if not git.write_fleet(path, commit, into):
+        if not trees.write_fleet(path, commit, into):
             message = f"{ref} has no fleet at this place"
             raise Stop(
                 EXIT_ERROR, message, hint="name another revision, or another path: REVISION:PATH", rule="diff.empty"
