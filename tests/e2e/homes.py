@@ -129,9 +129,11 @@ def pool_id(key: str, caller: str = "sa_fleet", tenant: str = "root") -> str:
 
 
 class Home:
-    """`directory` holds the fleet; `database` is the path of its control plane's, outside of it."""
+    """`directory` holds the fleet; `database` is the path of its control plane's, outside of it. `more`: root fields
+    beside those that every fleet here has."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, **more: Any) -> None:
+        self.more = more
         self.directory = directory / "fleet"
         self.directory.mkdir(parents=True)
         self.database = directory / "plane.db"
@@ -142,12 +144,13 @@ class Home:
 
     @property
     def root(self) -> dict[str, Any]:
-        """The root fields that every fleet here has."""
+        """The root fields of its fleets."""
         return {
             "apiVersion": "fleet/v1",
             "tenantId": "root",
             "caller": "sa_fleet",
             "server": {"embedded": f"../{self.database.name}"},
+            **self.more,
         }
 
     def write(self, name: str, text: str | bytes) -> Path:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from tests.e2e.homes import Home, Ran
-from tests.fleetctl.desired.test_nasty import damage, mutate
+from tests.fleetctl.desired.test_nasty import break_texts, mutate
 from tests.fleets import Fleet, fleets, write, yaml
 
 Break = Callable[[Fleet, Random, Path], None]
@@ -34,13 +34,6 @@ def break_values(fleet: Fleet, random: Random, directory: Path) -> None:
     for _ in range(random.randint(1, 3)):
         mutate(document, random)
     (directory / "fleet.yaml").write_text(yaml(document, random), "utf-8", "surrogatepass")
-
-
-def break_texts(fleet: Fleet, random: Random, directory: Path) -> None:
-    """Lines lost, doubled and moved, characters that do not belong."""
-    write(fleet, directory, random)
-    path = random.choice(sorted(directory.rglob("*.y*ml")))
-    path.write_text(damage(path.read_text("utf-8"), random), "utf-8", newline="")
 
 
 def break_bytes(fleet: Fleet, random: Random, directory: Path) -> None:

@@ -14,14 +14,10 @@ POOLS = [entry("fra1-a", {"acme": 8}, policy={"maxPending": "6h"}), entry("fra1-
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    home = Home(tmp_path)
-    home.wish(*POOLS, fleet="platform", keyPrefix="fra1-")
+    home = Home(tmp_path, fleet="platform", keyPrefix="fra1-")
+    home.wish(*POOLS)
     home.apply()
     return home
-
-
-def wish(home: Home, *pools: dict[str, Any], **root: Any) -> None:
-    home.wish(*pools, **{"fleet": "platform", "keyPrefix": "fra1-", **root})
 
 
 def drifted(home: Home) -> list[dict[str, Any]]:
@@ -87,7 +83,7 @@ def test_whatever_somebody_changed_names_him(
 def test_each_object_has_its_own_author(home: Home) -> None:
     hand(home, "pools/update", "fra1-a", "sa_other", policy={})
     hand(home, "pools/offer", "fra1-a", toTenantId="acme", quota={"gpu": 9})
-    wish(home, POOLS[0], entry("fra1-b", {"globex": 16}))
+    home.wish(POOLS[0], entry("fra1-b", {"globex": 16}))
     assert told(home) == {
         ("changed", "fra1-a", "acme", "sa_hand"),
         ("changed", "fra1-a", None, "sa_other"),
@@ -96,7 +92,7 @@ def test_each_object_has_its_own_author(home: Home) -> None:
 
 
 def test_the_owners_rows_are_an_object_of_their_own(home: Home) -> None:
-    wish(home, entry("fra1-a", {"acme": 8}, policy={"maxPending": "6h"}, ownerQuota={"gpu": 64}), POOLS[1])
+    home.wish(entry("fra1-a", {"acme": 8}, policy={"maxPending": "6h"}, ownerQuota={"gpu": 64}), POOLS[1])
     home.apply()
     hand(home, "quotas/set", "fra1-a", toTenantId="root", quota={"gpu": 1})
     [found] = drifted(home)
@@ -125,7 +121,7 @@ def test_the_same_identity_without_a_change_of_this_fleet_is_somebody_else(
 
 
 def test_files_that_are_ahead_are_pending(home: Home) -> None:
-    wish(home, entry("fra1-a", {"acme": 9}), entry("fra1-b", []), entry("fra1-c", {"acme": 1}))
+    home.wish(entry("fra1-a", {"acme": 9}), entry("fra1-b", []), entry("fra1-c", {"acme": 1}))
     found = {(d["key"], d["toTenantId"]): (d["kind"], d["what"]) for d in drifted(home)}
     assert found == {
         ("fra1-a", None): ("pending", "the pool differs"),
@@ -136,19 +132,19 @@ def test_files_that_are_ahead_are_pending(home: Home) -> None:
 
 
 def test_a_pool_that_is_not_there_has_no_event(home: Home) -> None:
-    wish(home, *POOLS, entry("fra1-c", []))
+    home.wish(*POOLS, entry("fra1-c", []))
     [found] = drifted(home)
     assert (found["since"], found["actorId"], found["eventType"], found["via"]) == (None, None, None, None)
 
 
 def test_a_tombstone_of_a_live_pool_is_pending(home: Home) -> None:
-    wish(home, POOLS[0], {"idempotencyKey": "fra1-b", "archived": True})
+    home.wish(POOLS[0], {"idempotencyKey": "fra1-b", "archived": True})
     assert [(d["kind"], d["what"]) for d in drifted(home)] == [("pending", "the pool is not archived yet")]
 
 
 def test_a_pool_whose_files_and_live_side_both_moved_is_changed(home: Home) -> None:
     hand(home, "pools/offer", "fra1-a", toTenantId="acme", quota={"gpu": 9})
-    wish(home, entry("fra1-a", {"acme": 10}, policy={"maxPending": "6h"}), POOLS[1])
+    home.wish(entry("fra1-a", {"acme": 10}, policy={"maxPending": "6h"}), POOLS[1])
     assert told(home) == {("changed", "fra1-a", "acme", "sa_hand")}
 
 
@@ -156,7 +152,7 @@ def test_a_pool_whose_files_and_live_side_both_moved_is_changed(home: Home) -> N
 
 
 def test_a_pool_that_left_the_files_is_removed(home: Home) -> None:
-    wish(home, POOLS[0])
+    home.wish(POOLS[0])
     [found] = drifted(home)
     assert (found["kind"], found["key"], found["source"]) == ("removed", "fra1-b", None)
     assert (found["actorId"], found["eventType"]) == ("sa_fleet", "pool.created")
@@ -169,12 +165,13 @@ def test_pools_of_others_are_no_drift(home: Home) -> None:
 
 
 def test_without_a_prefix_no_pool_counts_as_removed(home: Home) -> None:
-    home.wish(POOLS[0], fleet="platform")
+    del home.more["keyPrefix"]
+    home.wish(POOLS[0])
     assert drifted(home) == []
 
 
 def test_a_pool_that_is_let_go_is_no_drift(home: Home) -> None:
-    wish(home, POOLS[0], {"idempotencyKey": "fra1-b", "released": True})
+    home.wish(POOLS[0], {"idempotencyKey": "fra1-b", "released": True})
     assert drifted(home) == []
 
 
@@ -183,9 +180,9 @@ def test_a_pool_that_is_let_go_is_no_drift(home: Home) -> None:
 
 def test_what_a_previous_caller_did_for_this_fleet_is_this_fleets(home: Home) -> None:
     rotated: dict[str, Any] = {"caller": "sa_other", "previousCallers": ["sa_fleet"]}
-    wish(home, *POOLS, **rotated)
+    home.wish(*POOLS, **rotated)
     assert drifted(home) == []
-    wish(home, entry("fra1-a", {"acme": 9}, policy={"maxPending": "6h"}), POOLS[1], **rotated)
+    home.wish(entry("fra1-a", {"acme": 9}, policy={"maxPending": "6h"}), POOLS[1], **rotated)
     assert told(home) == {("pending", "fra1-a", "acme", "sa_fleet")}
     hand(home, "pools/offer", "fra1-a", "sa_fleet", None, toTenantId="acme", quota={"gpu": 7})
     assert told(home) == {("changed", "fra1-a", "acme", "sa_fleet")}
@@ -195,7 +192,7 @@ def test_what_a_previous_caller_did_for_this_fleet_is_this_fleets(home: Home) ->
 
 
 def expecting(home: Home, **fields: Any) -> None:
-    wish(home, *POOLS, expected=[{"key": "fra1-a", "reason": "trial", **fields}])
+    home.wish(*POOLS, expected=[{"key": "fra1-a", "reason": "trial", **fields}])
 
 
 OFFER: dict[str, Any] = {"toTenantId": "acme", "quota": {"gpu": 9}, "priority": 3}
@@ -220,7 +217,7 @@ def test_each_path_of_a_difference_may_be_expected_for_itself(home: Home) -> Non
     hand(home, "pools/offer", "fra1-a", **OFFER)
     paths = {"offers[acme].quota.gpu": "trial", "offers[acme].priority": "urgent"}
     expected = [{"key": "fra1-a", "path": path, "reason": reason} for path, reason in paths.items()]
-    wish(home, *POOLS, expected=expected)
+    home.wish(*POOLS, expected=expected)
     assert [found["expected"] for found in drifted(home)] == ["trial; urgent"]
 
 
@@ -233,8 +230,7 @@ def test_who_expects_a_row_does_not_expect_an_offer_to_come_or_go(home: Home, pa
     assert [(found["what"], found["expected"]) for found in drifted(home)] == [("the offer stands in no file", None)]
     hand(home, "pools/unoffer", "fra1-a", toTenantId="initech")
     offer = {"toTenantId": "initech", "quota": quota}
-    wish(
-        home,
+    home.wish(
         entry("fra1-a", [{"toTenantId": "acme", "quota": {"gpu": 8}}, offer], policy={"maxPending": "6h"}),
         POOLS[1],
         expected=[{"key": "fra1-a", "path": path, "reason": "trial"}],
@@ -252,7 +248,7 @@ def test_what_keeps_a_pool_from_being_as_wished_is_never_expected(home: Home, pa
 
 def test_an_expectation_of_another_entry_or_one_that_is_over_does_not_count(home: Home) -> None:
     hand(home, "pools/offer", "fra1-a", **OFFER)
-    wish(home, *POOLS, expected=[{"key": "fra1-b", "reason": "trial"}])
+    home.wish(*POOLS, expected=[{"key": "fra1-b", "reason": "trial"}])
     assert [found["expected"] for found in drifted(home)] == [None]
     expecting(home, until="2020-01-01T00:00Z")
     ran = home.run("drift")
@@ -264,7 +260,7 @@ def test_an_expectation_of_another_entry_or_one_that_is_over_does_not_count(home
 
 
 def test_a_pool_that_left_the_files_may_be_expected(home: Home) -> None:
-    wish(home, POOLS[0], expected=[{"key": "fra1-b", "reason": "moves next week"}])
+    home.wish(POOLS[0], expected=[{"key": "fra1-b", "reason": "moves next week"}])
     assert [(found["kind"], found["expected"]) for found in drifted(home)] == [("removed", "moves next week")]
 
 
@@ -293,9 +289,9 @@ def test_a_difference_stands_where_a_plan_has_it(home: Home) -> None:
         entry("fra1-c", []),
     ]
     tomb = {"idempotencyKey": "fra1-c", "archived": True}
-    wish(home, POOLS[0], POOLS[1], pools[2])
+    home.wish(POOLS[0], POOLS[1], pools[2])
     home.apply()
-    wish(home, *pools[:2], tomb, policies={"long": {"maxPending": "9h"}})
+    home.wish(*pools[:2], tomb, policies={"long": {"maxPending": "9h"}})
     plan = home.run("plan", "--format", "json").report["operations"]
     placed = {(one["poolId"], one["toTenantId"]): one["source"] for one in plan}
     found = {(one["poolId"], one["toTenantId"]): one["source"] for one in drifted(home)}

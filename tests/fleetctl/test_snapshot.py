@@ -254,10 +254,12 @@ class TestTarget:
         base: dict[str, Any] = {"fleet": "f", "tenant_id": "root", "caller": "sa", "key_prefix": None, "server": None}
         return Desired(**{**base, "entries": {}, **fields})
 
-    def test_the_same_tenant_and_server_pass(self, home: Home) -> None:
-        saved = snapshot.read(taken(home))
-        snapshot.check(saved, self.wished(), saved.live.instance.url)
-        snapshot.check(saved, self.wished(), None)
+    @pytest.mark.parametrize("flag", [[], ["--server", "SAME/"]], ids=["the files' server", "a flag's"])
+    def test_the_same_tenant_and_server_pass(self, home: Home, flag: list[str]) -> None:
+        path = taken(home)
+        url = snapshot.read(path).live.instance.url
+        ran = home.run("plan", "--snapshot", path, "--format", "json", *(part.replace("SAME", url) for part in flag))
+        assert (ran.code, ran.report["server"]["url"], ran.report["server"]["overridden"]) == (0, url, False)
 
     @pytest.mark.parametrize(
         ("fields", "url", "said"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,15 +14,11 @@ WAS = [entry("fra1-a", {"acme": 8}), entry("fra1-b", {"globex": 8})]
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     """A fleet that is applied, and its files as a base."""
-    made = Home(tmp_path)
-    wish(made, *WAS)
+    made = Home(tmp_path, fleet="platform", keyPrefix="fra1-")
+    made.wish(*WAS)
     made.apply()
     as_base(made)
     return made
-
-
-def wish(home: Home, *pools: dict[str, Any], **root: Any) -> None:
-    home.wish(*pools, **{"fleet": "platform", "keyPrefix": "fra1-", **root})
 
 
 def as_base(home: Home) -> None:
@@ -69,7 +64,7 @@ def test_loser_and_operation_say_whose_change_it_was(home: Home, form: str) -> N
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_what_the_base_asks_for_and_nobody_applied_accuses_nobody(home: Home, form: str) -> None:
-    wish(home, entry("fra1-a", {"acme": 4}), WAS[1], entry("fra1-c", {"acme": 1}))
+    home.wish(entry("fra1-a", {"acme": 4}), WAS[1], entry("fra1-c", {"acme": 1}))
     as_base(home)
     report = plan(home).report
     assert [(one["kind"], one["actorId"], one["viaFleet"]) for one in report["drift"]] == [
@@ -87,14 +82,14 @@ def test_what_the_base_asks_for_and_nobody_applied_accuses_nobody(home: Home, fo
 
 def test_a_loser_by_both_is_marked_in_part(home: Home) -> None:
     by_hand(home, "fra1-b", "acme", 3)
-    wish(home, entry("fra1-a", {"acme": 4}), WAS[1])
+    home.wish(entry("fra1-a", {"acme": 4}), WAS[1])
     [line] = [line for line in plan(home, form="text").out.split("\n") if "loses 7 H100 GPUs and 1 offer in" in line]
     assert ", in part undoes what sa_hand changed since 20" in line
 
 
 def test_a_raise_in_the_files_does_not_hide_whose_raise_it_takes_back(home: Home) -> None:
     by_hand(home, "fra1-a", "acme", 64)
-    wish(home, entry("fra1-a", {"acme": 32}), WAS[1])
+    home.wish(entry("fra1-a", {"acme": 32}), WAS[1])
     report = plan(home).report
     assert (report["operations"][0]["causes"], report["drift"][0]["actorId"]) == (["intent", "drift"], "sa_hand")
     assert report["operations"][0]["changes"][0]["cause"] == "both"
@@ -117,7 +112,7 @@ def test_without_drift_or_without_a_base_no_event_is_read(home: Home, monkeypatc
         raise AssertionError("events were read")
 
     monkeypatch.setattr("fleetctl.history.read", refuse)
-    wish(home, entry("fra1-a", {"acme": 9}), WAS[1])
+    home.wish(entry("fra1-a", {"acme": 9}), WAS[1])
     report = plan(home).report
     assert (report["drift"], report["summary"]["drift"]) == ([], {"changed": 0, "pending": 0})
     by_hand(home, "fra1-b", "globex", 9)
@@ -129,7 +124,7 @@ def test_without_drift_or_without_a_base_no_event_is_read(home: Home, monkeypatc
 
 
 def test_a_pruned_pool_is_not_left_as_it_is(home: Home) -> None:
-    wish(home, WAS[0])
+    home.wish(WAS[0])
     assert "1 pool of this fleet" in plan(home, form="text").out
     ran = plan(home, "--prune", form="text")
     assert "of this fleet" not in ran.out
@@ -138,7 +133,7 @@ def test_a_pruned_pool_is_not_left_as_it_is(home: Home) -> None:
 
 @pytest.mark.parametrize("form", ["github", "sarif", "junit"])
 def test_no_tool_puts_a_line_of_the_base_into_a_file_of_today(home: Home, form: str) -> None:
-    wish(home, WAS[0], guards={"maxArchives": 0})
+    home.wish(WAS[0], guards={"maxArchives": 0})
     report = plan(home, "--prune").report
     [operation], blocking = report["operations"], [f for f in report["findings"] if f["severity"] == "error"]
     assert operation["source"]["file"] == "base:fleet.yaml"

@@ -247,3 +247,12 @@ def test_a_file_without_room_is_named(command: str, fleet: Fleet) -> None:
     ran = fleet.on(command, "--out", "/dev/full")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == "STOPPED: /dev/full cannot be written: No space left on device; nothing of it was kept\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+def test_what_was_done_is_said_where_the_report_finds_no_room(fleet: Fleet) -> None:
+    ran = fleet.on("apply", "--yes", "--report", "/dev/full")
+    assert ran.code == 0
+    assert "Applied: 2 operations done." in ran.out
+    assert "The report could not be written to /dev/full: No space left on device" in ran.err
+    assert fleet.on("plan", "--detailed-exitcode").code == 0

@@ -179,6 +179,7 @@ def break_values(fleet: Fleet, random: Random, directory: Path) -> None:
 
 
 def break_texts(fleet: Fleet, random: Random, directory: Path) -> None:
+    """Lines lost, doubled and moved, characters that do not belong."""
     write(fleet, directory, random)
     path = random.choice(sorted(directory.rglob("*.y*ml")))
     path.write_text(damage(path.read_text("utf-8"), random), "utf-8", newline="")

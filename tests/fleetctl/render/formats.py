@@ -6,8 +6,15 @@ import io
 from typing import Any
 
 from fleetctl.cli.streams import FORMATS
+from fleetctl.look import Look
+from fleetctl.render import text
 
 NAMES = tuple(FORMATS)
+
+
+def lines(report: Any, **how: Any) -> list[str]:
+    """The report as a terminal shows it."""
+    return text.render(report, Look(**how)).splitlines()
 
 
 def rendered(name: str, report: Any, *, verbose: bool = False) -> str:

@@ -12,6 +12,7 @@ from fleetctl.render import text
 from fleetctl.report.forms import ApplyReport, Drifted, DriftReport, ErrorReport, Outcome, Problem, WhoamiReport
 from tests.builders import NOW
 from tests.fleetctl.render import reports
+from tests.fleetctl.render.formats import lines
 
 SOURCE = {"file": "fleet.yaml", "line": 8, "column": 5}
 SERVER = {"url": "https://compute.example.com", "instanceId": "inst_1", "derivation": "d", "overridden": False}
@@ -64,10 +65,6 @@ def a_drifted(**fields: Any) -> Drifted:
     rest = {"what": "the offer differs", "changes": [{"path": "quota.gpu", "before": 64, "after": 32}]}
     event = {"since": NOW, "actorId": "sa_ops", "eventType": "pool.offered", "via": None, "expected": None}
     return {**common, **rest, **event, **fields}  # type: ignore[typeddict-item]
-
-
-def lines(report: Any, **how: Any) -> list[str]:
-    return text.render(report, Look(**how)).splitlines()
 
 
 class TestApply:

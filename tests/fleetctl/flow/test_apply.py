@@ -1,8 +1,7 @@
-"""What every call of an apply says of the change that it belongs to."""
+"""An apply: what every call says of the change that it belongs to, and what is shown where nothing is to be done."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -35,6 +34,12 @@ def test_a_reason_takes_no_password_into_the_events(home: Home) -> None:
     assert {(event.via or {}).get("reason") for event in home.events()} == {"as https://(sensitive)@host/7 says"}
 
 
+def test_what_no_reason_is_given_for_names_none(home: Home) -> None:
+    home.apply()
+    assert home.events()
+    assert all("reason" not in (event.via or {}) for event in home.events())
+
+
 def test_what_was_found_is_shown_also_where_nothing_is_to_be_done(home: Home) -> None:
     home.wish(entry("fra1-a", {"acme": 8}), entry("fra1-b", []), keyPrefix="fra1-")
     home.apply()
@@ -43,18 +48,3 @@ def test_what_was_found_is_shown_also_where_nothing_is_to_be_done(home: Home) ->
     assert ran.code == 0
     said = "fra1-b is live, sa_fleet made it, its key begins with this fleet's keyPrefix, fra1-, and no entry names it"
     assert said in ran.out
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
-def test_what_was_done_is_said_where_the_report_finds_no_room(home: Home) -> None:
-    ran = home.run("apply", "--yes", "--report", "/dev/full")
-    assert ran.code == 0
-    assert "Applied: 2 operations done." in ran.out
-    assert "The report could not be written to /dev/full: No space left on device" in ran.err
-    assert home.is_settled()
-
-
-def test_what_no_reason_is_given_for_names_none(home: Home) -> None:
-    home.apply()
-    assert home.events()
-    assert all("reason" not in (event.via or {}) for event in home.events())
