@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from better_compute.domain.problems import BLOCKED, INVALID_INPUT, Problem
 from fleetctl.desired.nearest import Nearest
 from fleetctl.guards.tally import Case
+from fleetctl.naming import names
 from fleetctl.plan import Operation
-from fleetctl.plan.grants import Grant
 from fleetctl.words import count, listed
 
 _HINT = "take them out of `protect` in a change of its own first: no override lets this pass"
@@ -21,39 +21,33 @@ def check(case: Case) -> list[Problem]:
     protected = case.guards.protect
     if not protected:
         return []
-    taking = {grant.operation.n for grant in case.grants if _takes(grant)}
+    taking = {grant.operation.n for grant in case.grants if grant.takes_all}
     takes = [o for o in case.plan.operations if o.action in ("archive", "unoffer") or o.n in taking]
-    found = [operation for operation in takes if not protected.isdisjoint(_names(case, operation))]
+    found = [operation for operation in takes if not protected.isdisjoint(_names(case, operation.pool_id))]
     problems = _unused(case, takes)
     if found:
-        told = listed([_told(operation) for operation in found], "operation")
+        told = listed([_told(case, operation) for operation in found], "operation")
         message = f"{count(len(found), 'operation')} would take from what is protected: {told}"
         problems.append(Problem(BLOCKED, "guard.protect", message, hint=_HINT, source=found[0].source))
     return problems
 
 
-def _takes(grant: Grant) -> bool:
-    had, has = grant.atoms
-    return grant.before is not None and bool(had and not has)
+def _names(case: Case, pool_id: str) -> frozenset[str]:
+    state, was = case.live.pools.get(pool_id), case.plan.comparison.was
+    before = was.entries.get(pool_id) if was else None
+    return names(state.pool if state else None, case.desired.entries.get(pool_id), before)
 
 
-def _names(case: Case, operation: Operation) -> set[str | None]:
-    """All that a pool goes by: its id, its key, and those of its entry, today's and the base's, where that was
-    renamed."""
-    state, was = case.live.pools.get(operation.pool_id), case.plan.comparison.was
-    names = {operation.pool_id, operation.key, state.pool.idempotency_key if state and state.pool else None}
-    for entry in (case.desired.entries.get(operation.pool_id), was.entries.get(operation.pool_id) if was else None):
-        names |= {entry.key, entry.previously} if entry else set()
-    return names
-
-
-def _told(operation: Operation) -> str:
+def _told(case: Case, operation: Operation) -> str:
+    facts = case.pools.of(operation.pool_id)
     match operation.action:
         case "archive":
             return f"archive {operation.name}"
         case "unoffer":
             return f"withdraw {operation.name} from {operation.to_tenant_id}"
-    return f"leave {operation.to_tenant_id} no GPU in {operation.name}"
+        case "update":
+            return f"make {operation.name} a pool of {facts.new_model}, no longer of {facts.gpu_model}"
+    return f"leave {operation.to_tenant_id} no {facts.gpu_model} in {operation.name}"
 
 
 def _unused(case: Case, takes: Sequence[Operation]) -> list[Problem]:
@@ -79,7 +73,9 @@ def _unknown(case: Case, name: str, takes: Sequence[Operation], near: str) -> Pr
     )
     hint = near
     if takes:
-        message += f": it may be meant for what this plan takes, {listed([_told(one) for one in takes], 'operation')}"
+        message += (
+            f": it may be meant for what this plan takes, {listed([_told(case, one) for one in takes], 'operation')}"
+        )
         hint = f"{near}; {_REPAIR}" if near else _REPAIR
     return Problem(
         BLOCKED if takes else INVALID_INPUT,

@@ -53,13 +53,22 @@ class Grant:
         """The limit of the pool's own atom, before and after. Rows of other atoms grant nothing (rule quota.value)."""
         return self._limit(self.before), self._limit(self.after)
 
+    @property
+    def kept(self) -> int:
+        """The limit after, of atoms such as those before: GPUs of a pool that gets another model are others."""
+        return 0 if self.facts.changes_model else self.atoms[1]
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether there were GPUs, and none of them is left."""
+        return self.atoms[0] > 0 == self.kept
+
     def lowered(self) -> Iterator[tuple[str, int, int]]:
-        """Resource, before, after of each row that falls. Rows that an offer does not name stay (rule offer.again);
-        GPUs of a pool that gets another model are those of the old one no more."""
+        """Resource, before, after of each row that falls. Rows that an offer does not name stay (rule offer.again)."""
         for resource, had in sorted((self.before or {}).items()):
             has = 0 if self.after is None else self.after.get(resource, had)
-            if resource == self.facts.atom and self.facts.changes_model:
-                has = 0
+            if resource == self.facts.atom:
+                has = self.kept
             if has < had:
                 yield resource, had, has
 
@@ -76,18 +85,17 @@ class Grant:
     def withdrawn(self) -> int:
         """How many of the pool's atoms the tenant may book no more. Of an unlimited row those count that there are, or
         that are in use where these are more."""
-        had, has = self.atoms
+        had, _ = self.atoms
         if had == UNLIMITED:
             row = self.rows.get(self.facts.atom or "")
             had = max(self.facts.schedulable or 0, row.used if row else 0)
-        return max(0, had - has)
+        return max(0, had - self.kept)
 
     @property
     def is_uncounted(self) -> bool:
         """Whether an unlimited row is lowered and nobody knows how many atoms there are: more may be lost than is
         `withdrawn`."""
-        had, has = self.atoms
-        return had == UNLIMITED > has and self.facts.schedulable is None
+        return self.atoms[0] == UNLIMITED > self.kept and self.facts.schedulable is None
 
     def _limit(self, rows: Mapping[str, int] | None) -> int:
         return 0 if self.facts.atom is None else (rows or {}).get(self.facts.atom, 0)

@@ -12,8 +12,11 @@ from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, p
 TAKEN: dict[str, dict[str, Any]] = {
     "archive a": tombstone("a"),
     "withdraw a from acme": entry("a", offers=offers(globex=8), ownerQuota={"gpu": 8}),
-    "leave acme no GPU in a": entry("a", offers=offers(acme={"gpu": 0, "vcpu": 1}, globex=8), ownerQuota={"gpu": 8}),
-    "leave root no GPU in a": entry("a", offers=offers(acme=8, globex=8), ownerQuota={"gpu": 0}),
+    "leave acme no H100 in a": entry("a", offers=offers(acme={"gpu": 0, "vcpu": 1}, globex=8), ownerQuota={"gpu": 8}),
+    "leave root no H100 in a": entry("a", offers=offers(acme=8, globex=8), ownerQuota={"gpu": 0}),
+    "make a a pool of H200, no longer of H100": entry(
+        "a", gpuModel="H200", offers=offers(acme=8, globex=8), ownerQuota={"gpu": 8}
+    ),
 }
 
 
@@ -63,6 +66,19 @@ def test_an_offer_that_grants_no_gpu_is_not_withdrawn_either() -> None:
     case = Case()
     case.pool("a", acme={"gpu": 0, "vcpu": 8})
     assert case.blocked(files(entry("a", offers=[]), **protecting("a"))) == [("guard.protect", "")]
+
+
+def test_a_pool_that_is_offered_to_nobody_may_change_its_model() -> None:
+    case = Case()
+    case.pool("a")
+    assert case.judged(files(entry("a", gpuModel="H200", offers=[]), **protecting("a"))) == []
+
+
+def test_more_gpus_of_another_model_are_none_of_those_that_are_protected() -> None:
+    case = Case()
+    case.pool("a", acme=8)
+    [problem] = case.judged(files(entry("a", gpuModel="H200", offers=offers(acme=9)), **protecting("a")))
+    assert problem.message == "1 operation would take from what is protected: leave acme no H100 in a"
 
 
 def test_an_entry_protects_its_own_pool(case: Case) -> None:

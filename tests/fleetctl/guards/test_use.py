@@ -104,3 +104,13 @@ def test_another_gpu_model_is_blocked() -> None:
     )
     assert case.blocked(wished) == [("guard.modelChange", "modelChange=1")]
     assert "a (H100 to H200)" in case.judged(wished)[0].message
+
+
+def test_the_gpus_of_another_model_count_as_those_that_are_lost() -> None:
+    case = Case()
+    case.pool("a", acme=40, globex=2)
+    wished = files(
+        entry("a", gpuModel="H200", offers=offers(acme=48, globex=2)), **{**EVERYTHING, "maxGpusWithdrawn": 41}
+    )
+    assert case.blocked(wished) == [("guard.gpusWithdrawn", "gpusWithdrawn=42")]
+    assert case.blocked(wished, {"gpusWithdrawn": 42}) == []
