@@ -19,7 +19,7 @@ GUARDS: Final[Entries] = {
     ),
     "guard.gpusWithdrawn": Entry(
         "The plan lowers more GPU atoms than one apply may, or more than can be counted.",
-        "Gross: what a tenant gains in another pool does not run the work that is in this one.",
+        "Gross: what a tenant gains in another pool, or of another model, does not run the work that is in this one.",
         "Lower them in several changes, or give --allow gpusWithdrawn=N; `maxGpusWithdrawn` holds the limit.",
     ),
     "guard.oversell": Entry(
