@@ -14,7 +14,6 @@ import click
 
 from fleetctl.errors import FilesError
 
-_REFS = ("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
 _WORD = re.compile(r"[\w./@:+=,-]+")
 """What shells take for one word, and for nothing else."""
 
@@ -24,7 +23,7 @@ def refs(ctx: click.Context, _param: click.Parameter, begun: str) -> list[str]:
     from fleetctl import git  # not at the top, like the rest: `--help` offers nothing
 
     path = _path(ctx)
-    return _begun(begun, git.answer(path if path.is_dir() else path.parent, *_REFS).split())
+    return _begun(begun, git.refs(path if path.is_dir() else path.parent))
 
 
 def keys(ctx: click.Context, _param: click.Parameter, begun: str) -> list[str]:

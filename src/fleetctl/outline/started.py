@@ -31,14 +31,14 @@ def outline(report: InitReport, **_: bool) -> Outline:
     files = tuple(Item(mark="+", tone="good", subject=escape(file)) for file in report["files"])
     lines = tuple(Item(subject=escape(line)) for line in report["toIgnore"])
     own = report["toOwn"]
-    owners = tuple(Item(subject=escape(line)) for line in own["lines"]) if own else ()
+    owners = tuple(Item(subject=escape(line), details=(escape(own["file"]),)) for line in own["lines"]) if own else ()
     return Outline(
         kind="init",
         fleet=report["fleet"],
         sections=filled(
             Section(title="Written", items=files),
             Section(title="Not ignored by git yet", items=lines),
-            Section(title=f"To add to {escape(own['file']) if own else ''}", items=owners),
+            Section(title="To add to CODEOWNERS", items=owners, in_columns=True),
             Section(title="Next", items=_next(report), in_columns=True),
         ),
         closing=(_sum(report),),
