@@ -9,6 +9,9 @@ from typing import Final
 AT_BASE: Final = "base:"
 """Begins the names of files as they are at a base: their lines are none of today's files."""
 
+UNITS: Final = {"gpu": "GPUs", "gpu.mig": "MIG slices", "gpu.slot": "slots"}
+"""What the atoms of GPUs are called."""
+
 _LISTED = 3
 _COMMIT = 12
 
@@ -24,6 +27,11 @@ def time(epoch_ms: int) -> str:
 def count(number: int, noun: str) -> str:
     """`1 pool`, `2,000 pools`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def unit(model: str, atom: str) -> str:
+    """`H100 GPUs`, `L40S slots`."""
+    return f"{model} {UNITS.get(atom, atom)}"
 
 
 def short(commit: str) -> str:

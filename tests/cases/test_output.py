@@ -41,7 +41,7 @@ def test_k078_a_comment_keeps_its_size_its_counts_and_all_that_is_destructive(ar
     assert ran.code == 0, ran.err
     assert 10_000 < len(ran.out.encode()) <= 65_000
     head, _, rest = ran.out.partition("### ")
-    assert "3 to archive, 300 to create, 600 offers" in head
+    assert "3 to archive, 300 to create, 600 new offers" in head
     lines = rest.splitlines()
     first = next(n for n, line in enumerate(lines) if line.startswith("+ create"))
     assert [key for key in ("fra1-old-0", "fra1-old-1", "fra1-old-2") if key in "\n".join(lines[:first])] == [

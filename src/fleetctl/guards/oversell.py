@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from better_compute.domain.atoms import UNLIMITED
-from better_compute.domain.problems import BLOCKED, UNCHECKED, Problem
+from better_compute.domain.problems import BLOCKED, UNCHECKED, Problem, Source
 from fleetctl.guards.tally import Case, Tally
 from fleetctl.plan import Operation
 from fleetctl.plan.grants import PoolFacts
@@ -16,9 +16,11 @@ from fleetctl.words import count, listed
 
 @dataclass(frozen=True, slots=True)
 class Sold:
-    """A pool that a plan touches, and the sum of what tenants may book of it, the owner left out, on both sides."""
+    """A pool that a plan touches, and the sum of what tenants may book of it, the owner left out, on both sides.
+    `first` is the operation that sells the most of it, else the first one of the pool; `stated` where its entry is."""
 
     first: Operation
+    stated: Source
     facts: PoolFacts
     before: int
     after: int
@@ -50,19 +52,32 @@ def touched(case: Case) -> list[Sold]:
     if case.guards.max_oversell is None:
         return []
     deltas: dict[str, int] = {}
+    raised: dict[str, tuple[int, Operation]] = {}
     for grant in case.grants:
         if grant.tenant_id != case.live.tenant_id:
             before, after = grant.atoms
             pool_id = grant.operation.pool_id
             deltas[pool_id] = deltas.get(pool_id, 0) + after - before
+            if after - before > raised.get(pool_id, (0,))[0]:
+                raised[pool_id] = after - before, grant.operation
+    found = []
+    for pool_id, operation in _first(case).items():
+        facts, sold, entry = case.pools.of(pool_id), _sold(case, pool_id), case.desired.entries.get(pool_id)
+        first = raised[pool_id][1] if pool_id in raised else operation
+        stated = entry.place.source() if entry else operation.source
+        found.append(Sold(first, stated, facts, sold, sold + deltas.get(pool_id, 0)))
+    return found
+
+
+def _first(case: Case) -> dict[str, Operation]:
+    """By pool: the operation that changes what its machines make, else its first one."""
     first: dict[str, Operation] = {}
     for operation in case.plan.operations:
+        facts = case.pools.of(operation.pool_id)
+        if operation.action == "update" and facts.schedulable != facts.new_schedulable:
+            first[operation.pool_id] = operation
         first.setdefault(operation.pool_id, operation)
-    found = []
-    for pool_id, operation in first.items():
-        facts, sold = case.pools.of(pool_id), _sold(case, pool_id)
-        found.append(Sold(operation, facts, sold, sold + deltas.get(pool_id, 0)))
-    return found
+    return first
 
 
 def tallies(pools: Sequence[Sold], limit: float | None) -> Iterator[Tally]:
@@ -91,7 +106,7 @@ def told(pools: Sequence[Sold], limit: float | None) -> list[Problem]:
     if still := [sold for sold in _over(pools, limit) if not sold.is_worse]:
         names = listed([str(sold) for sold in still], "pool")
         message = f"over maxOversell of {limit:g} before this plan, and not more so after it: {names}"
-        found.append(Problem(BLOCKED, "guard.oversell", message, severity="warning", source=still[0].first.source))
+        found.append(Problem(BLOCKED, "guard.oversell", message, severity="warning", source=still[0].stated))
     return found
 
 

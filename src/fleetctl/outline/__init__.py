@@ -33,3 +33,8 @@ def outline(report: Report, *, verbose: bool = False) -> Outline:
     """The report in words; `verbose` leaves nothing out."""
     said: Outline = import_module(f"fleetctl.outline.{MODULES[report['kind']]}").outline(report, verbose=verbose)
     return said
+
+
+def on_page(report: Report, *, verbose: bool = False) -> Outline:
+    """The report in words for a page: what an apply did is in it, for nobody saw its lines as it ran."""
+    return outline(report, verbose=verbose or report["kind"] == "apply")

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.escape import escape
 from fleetctl.outline import undone, values
-from fleetctl.outline.problems import place
+from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Section, Tone, Words
-from fleetctl.words import count
+from fleetctl.words import count, listed
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Operation, Outcome, UndoneOperation
 
 _DANGER = {"irreversible": 0, "withdraws": 1, "lowers": 2, "safe": 3}
 _DESTRUCTIVE = ("irreversible", "withdraws")
+_UNDER = {"irreversible": "Destructive operations", "withdraws": "Destructive operations", "lowers": "Cuts"}
 _TONES: dict[str, Tone] = {"+": "good", "~": "notice", "-": "bad"}
 _VERBS = {
     "create": "create",
@@ -27,6 +28,7 @@ _VERBS = {
     "archive": "archive",
 }
 _PREPOSITIONS = {"offer": "to", "setQuota": "of", "unoffer": "from"}
+_CHANGE = "this change"
 _ALONE = 2
 """So many equal operations still stand by themselves."""
 _LONGEST_POLICY = 240
@@ -43,7 +45,7 @@ class Row:
     whom: str
     details: tuple[str, ...]
     effects: tuple[str, ...]
-    reason: tuple[str, str]
+    reason: str
     causes: tuple[str, ...]
     hand: str
     severity: str
@@ -56,7 +58,19 @@ def section(operations: Sequence[Operation], drift: Mapping[int, UndoneOperation
     for operation in sorted(operations, key=lambda o: _DANGER[o["severity"]]):
         groups.setdefault(_row(operation, drift.get(operation["n"]), verbose), []).append(operation)
     items = tuple(_item(row, part, drift, verbose) for row, equal in groups.items() for part in _parts(equal))
-    return Section(title="Operations", alarm_title="Destructive operations", items=items, in_columns=True)
+    return Section(title="Operations", items=items, in_columns=True)
+
+
+def kind(operation: Operation) -> str:
+    """Its action; of quota whether it is a `cut` or a `raise`, of offers also whether it is a `newOffer`."""
+    if operation["action"] not in ("offer", "setQuota"):
+        return operation["action"]
+    if operation["severity"] == "lowers":
+        return "cut"
+    if operation["before"] is None:
+        return "newOffer"
+    is_quota = any(change["path"].startswith(("quota.", "ownerQuota.")) for change in operation["changes"])
+    return "raise" if is_quota else "terms"
 
 
 def is_destructive(operation: Operation) -> bool:
@@ -85,7 +99,7 @@ def _row(operation: Operation, other: UndoneOperation | None, verbose: bool) -> 
         whom=_whom(operation),
         details=tuple(_details(operation, verbose, undone.word(other))),
         effects=tuple(escape(effect) for effect in operation["effects"]),
-        reason=(escape(operation["reason"]["code"]), escape(operation["reason"]["sentence"])),
+        reason=escape(operation["reason"]["sentence"]),
         causes=tuple(operation["causes"]),
         hand=undone.hand(other),
         severity=operation["severity"],
@@ -112,20 +126,24 @@ def _mark(operation: Operation) -> str:
 def _item(row: Row, part: Sequence[Operation], drift: Mapping[int, UndoneOperation], verbose: bool) -> Item:
     takes_away = row.severity in _DESTRUCTIVE
     alarm: Tone = "bad" if takes_away else "notice"
+    where = *_numbers(part, verbose), *_causes(row, part, drift), places(one["source"] for one in part)
     notes = [Words(f"! {effect}", alarm, foreign=True) for effect in row.effects]
     if takes_away or verbose:
-        notes.append(Words(f"because {row.reason[1]}", "quiet", foreign=True))
+        notes.append(Words(f"because {row.reason}", "quiet", foreign=True))
     is_listed = len(part) > 1 and (takes_away or verbose)
+    if len(part) > 1 and not is_listed:
+        notes.append(Words(f"{listed([name(one) for one in part], 'pool')} (--verbose: all)", "quiet", foreign=True))
     return Item(
         mark=row.mark,
         tone=_TONES[row.mark],
         verb=row.verb,
         subject=(name(part[0]) if len(part) == 1 else count(len(part), "pool")) + row.whom,
         details=row.details,
-        where=f"({', '.join((*_numbers(part, verbose), row.reason[0], *_causes(row, part, drift), _places(part)))})",
+        where=f"({', '.join(where)})",
         notes=tuple(notes),
         names=tuple((name(one), _place(one, verbose)) for one in part) if is_listed else (),
-        alarm=takes_away,
+        alarm=row.severity in _UNDER,
+        under=_UNDER.get(row.severity, ""),
     )
 
 
@@ -140,16 +158,11 @@ def _place(operation: Operation, verbose: bool) -> str:
 
 
 def _causes(row: Row, part: Sequence[Operation], drift: Mapping[int, UndoneOperation]) -> Iterator[str]:
-    """`intent and drift: by alice since ...`: what moved since the base."""
+    """`this change and drift: by alice since ...`: what moved since the base, where it is not the files alone."""
     others = [drift[one["n"]] for one in part if one["n"] in drift]
-    said = [undone.told(others) if cause == "drift" and others else cause for cause in row.causes]
-    if said:
-        yield " and ".join(said)
-
-
-def _places(part: Sequence[Operation]) -> str:
-    more = f" and {len(part) - 1:,} more" if len(part) > 1 else ""
-    return place(part[0]["source"]) + more
+    if row.causes not in ((), ("intent",)):
+        told = {"intent": _CHANGE, "drift": undone.told(others) or "drift"}
+        yield " and ".join(told.get(cause, cause) for cause in row.causes)
 
 
 def _details(operation: Operation, whole: bool, drift: str) -> Iterator[str]:
@@ -167,7 +180,9 @@ def _details(operation: Operation, whole: bool, drift: str) -> Iterator[str]:
         case _:
             mixed = len(operation["causes"]) > 1
             for change in operation["changes"]:
-                cause = drift if change.get("cause") == "drift" else change.get("cause", "")
+                cause = {"intent": _CHANGE, "drift": drift, "both": f"{_CHANGE} and {drift}"}.get(
+                    change.get("cause", ""), ""
+                )
                 yield values.change(change, whole=whole) + (f" ({cause})" if mixed and cause else "")
 
 

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
 from fleetctl.outline import capacity, operations, problems, undone
 from fleetctl.outline.head import NO_BASE, base, commit, files, head, live, outside, selection
-from fleetctl.outline.problems import place
+from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
 from fleetctl.words import count, time
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import Note, PlanReport, UndoneOperation
+    from fleetctl.report.forms import Note, PlanReport, Shift, Source, UndoneOperation
 
 _SUMS = {
     "archive": ("to archive", "to archive"),
     "unoffer": ("to withdraw", "to withdraw"),
+    "cut": ("cut", "cuts"),
     "create": ("to create", "to create"),
     "update": ("to update", "to update"),
-    "offer": ("offer", "offers"),
-    "setQuota": ("owner quota", "owner quotas"),
+    "newOffer": ("new offer", "new offers"),
+    "raise": ("raise", "raises"),
+    "terms": ("offer on other terms", "offers on other terms"),
 }
+_COUNTED = {"archives": "archives", "withdrawals": "withdrawals", "gpusWithdrawn": "GPUs withdrawn"}
 _NOTES = {
     "id": "entries adopt pools by their ids",
     "key": "entries are pools that were made under another key",
@@ -41,6 +46,7 @@ def outline(report: PlanReport, *, verbose: bool) -> Outline:
         facts=tuple(head(report, _facts(report))),
         sections=filled(
             _losses(report, drift),
+            _gains(report),
             operations.section(report["operations"], drift, verbose=verbose),
             problems.section(report["findings"], verbose=verbose),
             Section(title="Notes", items=tuple(_notes(report["notes"], verbose))),
@@ -74,23 +80,33 @@ def _facts(report: PlanReport) -> Mapping[str, str]:
 
 
 def _losses(report: PlanReport, drift: Mapping[int, UndoneOperation]) -> Section:
-    sources = {operation["n"]: operation["source"] for operation in report["operations"]}
-    items = []
-    for loss in report["losses"]:
-        places = [place(sources[n]) for n in loss["operations"] if n in sources]
-        others = [drift[n] for n in loss["operations"] if n in drift]
-        part = "in part " if len(others) < len(loss["operations"]) else ""
-        items.append(
-            Item(
-                mark="-",
-                tone="bad",
-                subject=escape(loss["tenantId"]),
-                details=(escape(loss["sentence"]), *([part + undone.told(others)] if others else ())),
-                where=(places[0] if places else "") + (f" and {len(places) - 1:,} more" if len(places) > 1 else ""),
-                alarm=True,
-            )
-        )
+    sources, items = _sources(report), []
+    for shift in report["losses"]:
+        others = [drift[n] for n in shift["operations"] if n in drift]
+        part = "in part " if len(others) < len(shift["operations"]) else ""
+        told = (part + undone.lost(others),) if others else ()
+        items.append(_shift(shift, sources, Item(subject="", mark="-", tone="bad", details=told, alarm=True)))
     return Section(title="Who loses", items=tuple(items), in_columns=True)
+
+
+def _gains(report: PlanReport) -> Section:
+    sources, gain = _sources(report), Item(subject="", mark="+", tone="good")
+    items = tuple(_shift(shift, sources, gain) for shift in report["gains"])
+    return Section(title="Who gains", items=items, in_columns=True, is_open=True)
+
+
+def _sources(report: PlanReport) -> Mapping[int, Source]:
+    return {operation["n"]: operation["source"] for operation in report["operations"]}
+
+
+def _shift(shift: Shift, sources: Mapping[int, Source], item: Item) -> Item:
+    """The item with the tenant, what moves, and where."""
+    return replace(
+        item,
+        subject=escape(shift["tenantId"]),
+        details=(escape(shift["sentence"]), *item.details),
+        where=places(sources[n] for n in shift["operations"] if n in sources),
+    )
 
 
 def _notes(notes: Sequence[Note], verbose: bool) -> Iterator[Item]:
@@ -121,6 +137,7 @@ def _foreign(report: PlanReport) -> Section:
 def _closing(report: PlanReport) -> Iterator[Sentence]:
     summary = report["summary"]
     yield from _sum(report)
+    yield from capacity.net(report["capacity"]["shares"])
     yield from ((Words(said),) for said in undone.summed(summary["drift"] or {}))
     if removed := len(summary["removed"]):
         said = "is in no file, and is left as it is" if removed == 1 else "are in no file, and are left as they are"
@@ -131,8 +148,10 @@ def _closing(report: PlanReport) -> Iterator[Sentence]:
     if summary["blocked"]:
         end = Words(". Nothing of this plan can be applied.", "bad")
         yield (Words(f"Blocked: {found}", "bad"), *_first(report), end)
-    elif found:
-        yield (Words(f"Found: {found}.", "notice"),)
+    else:
+        yield from _free(report)
+        if found:
+            yield (Words(f"Found: {found}.", "notice"),)
     yield (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True))
 
 
@@ -140,7 +159,8 @@ def _sum(report: PlanReport) -> Iterator[Sentence]:
     """What will be done. Of a part of a fleet nobody says that all is as wished."""
     summary, part = report["summary"], report["selection"]
     if report["operations"]:
-        sums = [f"{n:,} {_SUMS[action][n > 1]}" for action in _SUMS if (n := summary["actions"][action])]
+        kinds = Counter(map(operations.kind, report["operations"]))
+        sums = [f"{n:,} {_SUMS[kind][n > 1]}" for kind in _SUMS if (n := kinds[kind])]
         unchanged = f"{summary['unchanged']:,} of {count(summary['entries'], 'pool')} unchanged"
         rest = f" (a part of the fleet: {outside(part)})" if part else ""
         yield Words("Plan:", "strong"), Words(f" {', '.join(sums)}; {unchanged}{rest}.")
@@ -150,6 +170,13 @@ def _sum(report: PlanReport) -> Iterator[Sentence]:
             yield (Words(f"No changes in the selection. {said} as wished; {outside(part)}.", "notice"),)
         else:
             yield (Words(f"No changes. {said} as wished.", "good"),)
+
+
+def _free(report: PlanReport) -> Iterator[Sentence]:
+    """That nothing blocks, and how much of what guards let pass is used up."""
+    counts = [f"{_COUNTED[one['guard']]} {one['number']:,} of {one['limit']:,}" for one in report["guards"]]
+    if report["operations"]:
+        yield (Words(f"Not blocked{': ' if counts else ''}{', '.join(counts)}."),)
 
 
 def _first(report: PlanReport) -> Iterator[Words]:

@@ -67,7 +67,8 @@ class Item:
 
     `mark` is `+`, `~`, `-`, `!` or nothing; `details` stand on the line where they fit. Below stand `changes` (of what,
     how), `notes`, what went wrong, and the `names` of equal things with the place of each. `alarm`: dangerous, so that
-    it comes first and is never left out while there is room.
+    it comes first and is never left out while there is room; `under`: the title that it has where such are kept apart
+    from the rest of their section.
     """
 
     subject: str
@@ -82,6 +83,7 @@ class Item:
     problem: Finding | None = None
     names: tuple[tuple[str, str], ...] = ()
     alarm: bool = False
+    under: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +106,16 @@ class Table:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """A title and what stands under it, of one of three kinds. `more` says what was left out. `in_columns`: the items
-    are short and many, so that their parts stand below each other. `alarm_title` stands over those that are alarming
-    where they are kept apart from the rest."""
+    are short and many, so that their parts stand below each other. `is_open`: to be seen at once, though nothing in it
+    is alarming."""
 
     title: str
-    alarm_title: str = ""
     items: tuple[Item, ...] = ()
     findings: tuple[Finding, ...] = ()
     table: Table | None = None
     more: tuple[Words, ...] = ()
     in_columns: bool = False
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

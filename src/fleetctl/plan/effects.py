@@ -20,7 +20,7 @@ def of_archive(live: PoolState, pool: Pool) -> tuple[str, ...]:
     for rows in live.quotas.values():
         booked.update({resource: row.used for resource, row in rows.items()})
     return (
-        "cannot be undone, the key is spent",
+        "cannot be undone: no pool can have this key again",
         *([f"withdraws what it offers to {listed(held, 'tenant')}"] if held else ()),
         *_ended(live.rollup.work),
         *_booked(booked),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import get_args
+from collections.abc import Iterator, Sequence
+from typing import Any, cast, get_args
 
 from better_compute.domain.policy.secrets import mask, mask_text
 from better_compute.domain.state import Pool
+from fleetctl import guards
 from fleetctl.consequences import Consequences
 from fleetctl.drift import Moved, Undone
 from fleetctl.plan import Inverse, Operation, Plan
@@ -45,6 +46,8 @@ def of_plan(plan: Plan, header: Header, does: Consequences, undone: Sequence[Und
         "foreign": [_foreign(pool) for pool in plan.comparison.diff.foreign[:_MOST_FOREIGN]],
         "snapshot": header.snapshot,
         "losses": tenants.losses(does),
+        "gains": tenants.gains(does),
+        "guards": list(_guards(does, header)),
         "capacity": tenants.capacity(does.ledger),
         "summary": _summary(plan, undone),
     }
@@ -88,6 +91,14 @@ def _undone(one: Undone) -> forms.UndoneOperation:
         "eventType": event.type if event else None,
         "viaFleet": mask_text(fleet) if isinstance(fleet, str) else None,
     }
+
+
+def _guards(does: Consequences, header: Header) -> Iterator[forms.GuardCount]:
+    """Against the limits in force, or what an override lets pass in their place."""
+    for tally in guards.counted(does, header.created_at):
+        limit = header.allow.get(tally.name, tally.limit)
+        if limit is not None:
+            yield {"guard": cast("Any", tally.name), "number": tally.number, "limit": limit}
 
 
 def _foreign(pool: Pool) -> forms.ForeignPool:

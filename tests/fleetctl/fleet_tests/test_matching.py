@@ -77,14 +77,14 @@ class TestParts:
             ({"changes": [{"path": "quota.gpu"}, {"path": "quota.gpu"}]}, False),
             ({"changes": []}, False),
             ({"effects": ["cannot be undone"]}, True),
-            ({"effects": ["the key"]}, True),
+            ({"effects": ["this key"]}, True),
             ({"effects": [""]}, False),
             ({"severity": "saf"}, False),
         ],
     )
     def test_a_part_of_a_map_a_list_or_a_sentence_is_enough(self, wanted: dict[str, Any], fits: bool) -> None:
         changes = [{"path": "quota.gpu", "before": 4, "after": 8}, {"path": "priority", "after": 1}]
-        one = an_operation(changes=changes, effects=["cannot be undone, the key is spent"])
+        one = an_operation(changes=changes, effects=["cannot be undone: no pool can have this key again"])
         assert (told(Made(0, [one], []), operations=[wanted]) == []) is fits
 
 

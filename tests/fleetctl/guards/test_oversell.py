@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from better_compute.domain.atoms import UNLIMITED
-from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, tombstone
+from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, pool_id, tombstone
 
 HALF_MORE = {**EVERYTHING, "maxOversell": 1.5}
 MIG: dict[str, Any] = {"gpu": {"mig": {"devices": {"3g.40gb": 2}}}}
@@ -125,3 +125,24 @@ def test_a_pool_that_is_archived_sells_nothing() -> None:
     case = Case()
     case.pool("a", gpus=8, acme=99)
     assert case.judged(files(tombstone("a"), **HALF_MORE)) == []
+
+
+class TestPlaces:
+    """The first operation of a pool may be about something else."""
+
+    def at(self, live: dict[str, Any], wished: dict[str, int]) -> str:
+        case = Case()
+        case.pool("a", gpus=8, **live)
+        done = entry("a", policy={"maxPending": "1h"}, offers=offers(**wished))
+        fleet = files(done, **HALF_MORE)
+        [problem] = case.judged(fleet)
+        written = fleet.entries[pool_id("a")]
+        places = {"pool": written.place, **written.offer_places}
+        [place] = [name for name, place in places.items() if place.source() == problem.source]
+        return place
+
+    def test_what_is_sold_too_often_is_the_offer_that_sells_the_most(self) -> None:
+        assert self.at({"acme": 4, "globex": 4}, {"acme": 6, "globex": 40}) == "globex"
+
+    def test_what_was_oversold_before_is_the_pool(self) -> None:
+        assert self.at({"acme": 32}, {"acme": 31}) == "pool"

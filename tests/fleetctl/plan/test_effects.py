@@ -35,7 +35,7 @@ def updated(state: PoolState, **fields: Any) -> tuple[str, ...]:
 
 class TestAnArchive:
     def test_of_an_idle_pool_spends_the_key_and_nothing_else(self) -> None:
-        assert archived(a_state()) == ("cannot be undone, the key is spent",)
+        assert archived(a_state()) == ("cannot be undone: no pool can have this key again",)
 
     def test_says_what_fails_and_what_runs_on(self) -> None:
         state = a_state(
@@ -43,7 +43,7 @@ class TestAnArchive:
             {"acme": {"gpu": QuotaRow(64, 40), "vcpu": QuotaRow(9)}, "root": {"gpu": QuotaRow(64, 8)}},
         )
         assert archived(state) == (
-            "cannot be undone, the key is spent",
+            "cannot be undone: no pool can have this key again",
             "withdraws what it offers to acme",
             "3 pending reservations of acme will fail with PoolGone",
             "1 pending reservation of globex will fail with PoolGone",

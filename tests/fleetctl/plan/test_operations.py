@@ -122,7 +122,7 @@ def test_an_archive_stands_alone_and_cannot_be_undone(plane: ControlPlane) -> No
     made = only(plane.plan(desired(fleet({"idempotencyKey": "fra1-a", "archived": True}))))
     assert (made.action, made.severity) == ("archive", "irreversible")
     assert made.effects == (
-        "cannot be undone, the key is spent",
+        "cannot be undone: no pool can have this key again",
         "withdraws what it offers to acme",
         "6 gpu in use stay booked",
     )

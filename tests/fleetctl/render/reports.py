@@ -64,12 +64,17 @@ def operation(n: int, action: str, key: str, tenant: str | None = None, **fields
     return {**common, **fields}
 
 
+def terms(priority: int = 0, **quota: int) -> Any:
+    return {"quota": quota, "priority": priority, "includeDescendants": priority > 0}
+
+
 def archive(n: int, key: str) -> Any:
     return operation(
         n,
         "archive",
         key,
-        before={"state": "live"},
+        before={"archived": False},
+        after={"archived": True},
         reason={"code": "tombstone", "sentence": "the files mark it archived"},
         effects=["cannot be undone: no pool can have this key again", "withdraws what it offers to initech"],
         severity="irreversible",
@@ -79,7 +84,7 @@ def archive(n: int, key: str) -> Any:
 
 def raised(n: int, key: str, tenant: str = "acme", before: int = 8) -> Any:
     change = {"path": "quota.gpu", "before": before, "after": 16}
-    return operation(n, "offer", key, tenant, before={"quota": {"gpu": before}}, after={}, changes=[change])
+    return operation(n, "offer", key, tenant, before=terms(gpu=before), after=terms(gpu=16), changes=[change])
 
 
 OPERATIONS = [
@@ -103,7 +108,7 @@ OPERATIONS = [
         "offer",
         "fra1-new",
         "acme",
-        after={"quota": {"gpu": 8, "vcpu": 64}, "priority": 3, "includeDescendants": True},
+        after=terms(3, gpu=8, vcpu=64),
         reason={"code": "new", "sentence": "the pool is not offered to acme"},
         dependsOn=[1],
     ),
@@ -125,8 +130,8 @@ OPERATIONS = [
         "offer",
         "fra1-a",
         "acme",
-        before={"quota": {"gpu": 32}},
-        after={},
+        before=terms(gpu=32, vcpu=512),
+        after=terms(gpu=16, vcpu=0),
         changes=[
             {"path": "quota.gpu", "before": 32, "after": 16, "cause": "intent"},
             {"path": "quota.vcpu", "before": 512, "cause": "intent"},
@@ -140,7 +145,7 @@ OPERATIONS = [
         "unoffer",
         "fra1-a",
         "globex",
-        before={"quota": {"gpu": 16}},
+        before=terms(gpu=16),
         reason={"code": "unstated", "sentence": "the files state this pool's offers and this one is not among them"},
         effects=["globex no longer sees the pool"],
         severity="withdraws",
@@ -151,8 +156,8 @@ OPERATIONS = [
         "setQuota",
         "fra1-q",
         "root",
-        before={},
-        after={},
+        before={"quota": {"gpu": UNLIMITED}},
+        after={"quota": {"gpu": 4}},
         changes=[{"path": "ownerQuota.gpu", "before": UNLIMITED, "after": 4, "cause": "drift"}],
         severity="lowers",
         causes=["drift"],
@@ -259,7 +264,7 @@ def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
         ]
         if rich
         else [],
-        "guards": [{"name": "archives", "number": 1, "limit": 0}] if rich else [],
+        "guards": [{"guard": "archives", "number": 1, "limit": 0}] if rich else [],
         "capacity": {"shares": SHARES, "stock": STOCK} if rich else {"shares": [], "stock": []},
         "summary": {
             "operations": len(done),

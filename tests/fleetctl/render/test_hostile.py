@@ -51,7 +51,7 @@ HOSTILE = {
 }
 CUT = ("long", "run")
 """Those that a comment has no room for: it is cut, and sound all the same."""
-KEPT = {"kind", "action", "severity", "status", "formatVersion", "path", "cause", "direction"}
+KEPT = {"kind", "action", "guard", "severity", "status", "formatVersion", "path", "cause", "direction"}
 """Fields whose few values are the tool's own; a change's path tells quotas from others, and is set by hand."""
 CHOSEN = ("quota", "policy", "ownerQuota", "allow", "via", "registry")
 """Maps whose keys people choose."""

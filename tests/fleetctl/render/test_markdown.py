@@ -15,10 +15,12 @@ from tests.fleetctl.render.reports import (
     a_drift,
     a_plan,
     a_validation,
+    an_apply,
     archive,
     drifted,
     large_plan,
     operation,
+    outcome,
     problem,
 )
 from tests.timing import times_as_long
@@ -43,7 +45,7 @@ class TestSize:
     def test_a_plan_of_900_operations_keeps_its_sums_and_all_that_is_destructive(self) -> None:
         made = shown(large_plan(900), max_bytes=20_000)
         assert 18_000 < len(made.encode()) <= 20_000
-        assert "3 to archive, 897 offers" in made[:400]
+        assert "3 to archive, 897 raises" in made[:400]
         assert all(f"fra1-{n:05}" in made for n in (450, 451, 452))
         assert made.index("fra1-00452") < made.index("fra1-00001")
 
@@ -105,7 +107,9 @@ class TestOrder:
             "**Plan:**",
             "**Digest:**",
             "### Who loses",
+            "### Who gains",
             "### Destructive",
+            "### Cuts (2)",
             "### Findings",
             "### Capacity",
             "<details>",
@@ -127,6 +131,20 @@ class TestOrder:
     def test_drift_is_told_by_kind_and_what_is_only_pending_is_folded(self) -> None:
         made = shown(a_drift(drifted(kind="pending", since=None), drifted()))
         assert made.index("### Changed behind the files' back") < made.index("<details><summary>Not applied yet")
+
+
+def test_an_apply_lists_what_was_done_within_its_size() -> None:
+    made = shown(an_apply(*(outcome(n) for n in range(1, 500))), max_bytes=10_000)
+    assert "<details><summary>Done (499)</summary>" in made
+    assert "  offer fra1-1 to acme\n" in made
+    assert LEFT.search(made)
+
+
+def test_many_cuts_do_not_take_the_room_of_what_is_destructive() -> None:
+    cuts = [operation(n, "offer", f"k{n}", "t", before={"quota": {"gpu": n}}, severity="lowers") for n in range(2, 900)]
+    made = shown(a_plan([*cuts, archive(1, "fra1-old")]), max_bytes=6_000)
+    assert "because the files mark it archived" in made
+    assert made.index("### Destructive operations") < made.index("### Cuts (898)")
 
 
 def test_a_fence_is_longer_than_any_run_in_it() -> None:

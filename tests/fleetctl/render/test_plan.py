@@ -13,11 +13,8 @@ from fleetctl.render import json_, text
 from fleetctl.report.forms import PlanReport
 from fleetctl.report.saved import file_bytes
 from tests.fleetctl.render import reports
+from tests.fleetctl.render.formats import lines
 from tests.fleetctl.report.world import World
-
-
-def lines(report: PlanReport, **how: Any) -> list[str]:
-    return text.render(report, Look(**how)).splitlines()
 
 
 def line_with(report: PlanReport, part: str, **how: Any) -> str:
@@ -48,13 +45,13 @@ def report() -> PlanReport:
 class TestOperations:
     def test_each_stands_on_a_line_with_before_and_after_its_reason_and_its_place(self, report: PlanReport) -> None:
         shown = [" ".join(line.split()) for line in lines(report)]
-        assert "- archive fra1-old live -> archived (tombstone, fleet.yaml:15)" in shown
-        assert "- withdraw fra1-a from globex gpu 16 -> no offer (unstated, fleet.yaml:13)" in shown
-        assert "~ offer fra1-a to acme quota.gpu 32 -> 16, priority 0 -> 10 (changed, fleet.yaml:13)" in shown
-        assert "~ quota fra1-q of root ownerQuota.gpu unlimited (2147483647) -> 4 (changed, fleet.yaml:14)" in shown
-        assert "~ update fra1-a policy.maxPending 6h -> 12h (changed, fleet.yaml:12)" in shown
-        assert "+ create fra1-new (new, fleet.yaml:8)" in shown
-        assert "+ offer fra1-new to acme gpu 8, priority 3, with descendants (new, fleet.yaml:10)" in shown
+        assert "- archive fra1-old live -> archived (fleet.yaml:15)" in shown
+        assert "- withdraw fra1-a from globex gpu 16 -> no offer (fleet.yaml:13)" in shown
+        assert "~ offer fra1-a to acme quota.gpu 32 -> 16, priority 0 -> 10 (fleet.yaml:13)" in shown
+        assert "~ quota fra1-q of root ownerQuota.gpu unlimited (2147483647) -> 4 (fleet.yaml:14)" in shown
+        assert "~ update fra1-a policy.maxPending 6h -> 12h (fleet.yaml:12)" in shown
+        assert "+ create fra1-new (fleet.yaml:8)" in shown
+        assert "+ offer fra1-new to acme gpu 8, priority 3, with descendants (fleet.yaml:10)" in shown
 
     def test_a_new_pool_is_told_whole(self, report: PlanReport) -> None:
         shown = [line.strip() for line in lines(report)]
@@ -73,7 +70,7 @@ class TestOperations:
         shown = [line.strip() for line in lines(report)]
         archive = next(n for n, line in enumerate(shown) if line.startswith("- archive"))
         assert shown[archive + 1 : archive + 4] == [
-            "! cannot be undone, the key is spent",
+            "! cannot be undone: no pool can have this key again",
             "! withdraws what it offers to initech",
             "because the files mark it archived",
         ]
@@ -95,12 +92,21 @@ class TestEqualOperations:
         report = self.a_report(8, "  - {idempotencyKey: KEY, offers: [{toTenantId: acme, quota: {gpu: 16}}]}\n")
         line = line_with(report, "~ offer")
         assert "12 pools to acme  quota.gpu 8 -> 16" in line
-        assert " and 11 more)" in line
-        assert "fra1-07" not in text.render(report)
+        assert line.endswith("(fleet.yaml:8 and 11 more)")
+        assert line_with(report, "--verbose: all").strip() == "fra1-00, fra1-01 and 10 more pools (--verbose: all)"
+        assert "  fra1-07  " not in text.render(report)
+
+    def test_that_stand_at_one_place_are_of_one_place(self) -> None:
+        world, base = World(), "{note: a}"
+        for number in range(3):
+            world.pool(f"fra1-{number}")
+        keys = "".join(f"  - {{idempotencyKey: fra1-{number}, policyRef: p, offers: []}}\n" for number in range(3))
+        report = world.report(f"{keys}policies: {{p: {base}}}\n")
+        assert line_with(report, "~ update").endswith("(fleet.yaml:11)")
 
     def test_are_named_when_verbose(self) -> None:
         report = self.a_report(8, "  - {idempotencyKey: KEY, offers: [{toTenantId: acme, quota: {gpu: 16}}]}\n")
-        assert line_with(report, "fra1-07", verbose=True).split() == ["fra1-07", "#2,", "fleet.yaml:15"]
+        assert line_with(report, "  fra1-07  ", verbose=True).split() == ["fra1-07", "#2,", "fleet.yaml:15"]
 
     def test_that_take_something_away_are_always_named(self) -> None:
         for wished in ("  - {idempotencyKey: KEY, offers: []}\n", "  - {idempotencyKey: KEY, archived: true}\n"):
@@ -130,11 +136,17 @@ class TestWhoLoses:
         start = shown.index("Who loses")
         assert start < shown.index("Operations")
         assert shown[start + 1 : start + 5] == [
+            "root loses its unlimited H100 GPUs in fra1-q, and the pool fra1-old fleet.yaml:15 and 1 more",
             "acme loses 16 H100 GPUs in fra1-a fleet.yaml:13",
             "globex loses 16 H100 GPUs and 1 offer in fra1-a fleet.yaml:13",
             "initech loses 8 H100 GPUs and 1 offer in fra1-old fleet.yaml:15",
-            "root loses its unlimited H100 GPUs in fra1-q fleet.yaml:14",
         ]
+
+    def test_who_gains_stands_below(self, report: PlanReport) -> None:
+        shown = [" ".join(line.split()) for line in lines(report)]
+        start = shown.index("Who gains")
+        assert shown.index("Who loses") < start < shown.index("Operations")
+        assert shown[start + 1] == "acme gains 8 H100 GPUs and 1 offer in fra1-new fleet.yaml:10"
 
     def test_is_not_there_where_nobody_does(self) -> None:
         assert "Who loses" not in text.render(World().report("  - {idempotencyKey: fra1-a, offers: []}\n"))
@@ -221,9 +233,58 @@ class TestHeader:
 
 class TestSummary:
     def test_counts_what_will_be_done(self, report: PlanReport) -> None:
-        done = "1 to archive, 1 to withdraw, 1 to create, 1 to update, 2 offers, 1 owner quota"
+        done = "1 to archive, 1 to withdraw, 2 cuts, 1 to create, 1 to update, 1 new offer"
         assert f"Plan: {done}; 0 of 4 pools unchanged." in lines(report)
         assert lines(report)[-1] == f"Digest: {report['digest']}"
+
+    def test_tells_raises_and_other_terms_apart(self) -> None:
+        world = World()
+        world.pool("fra1-a", {"acme": {"gpu": 8}, "globex": {"gpu": 8}, "initech": {"gpu": 8, "vcpu": 8}})
+        shown = lines(
+            world.report("""\
+  - idempotencyKey: fra1-a
+    offers:
+      - {toTenantId: acme, quota: {gpu: 16}}
+      - {toTenantId: globex, quota: {gpu: 8}, priority: 10}
+      - {toTenantId: initech, quota: {gpu: 16, vcpu: 4}}
+""")
+        )
+        assert "Plan: 1 cut, 1 raise, 1 offer on other terms; 0 of 1 pool unchanged." in shown
+
+    def test_says_what_tenants_gain_and_lose_together_and_what_that_costs(self) -> None:
+        world = World()
+        world.pool("fra1-a", {"acme": {"gpu": 8}, "globex": {"gpu": 16}})
+        world.pool("fra1-b", {"acme": {"gpu": 8}}, gpu_model="L4")
+        entries = """\
+  - {idempotencyKey: fra1-a, offers: [{toTenantId: acme, quota: {gpu: 10}}, {toTenantId: globex, quota: {gpu: 4}}]}
+  - {idempotencyKey: fra1-b, gpuModel: L4, offers: [{toTenantId: acme, quota: {gpu: 16}}]}
+"""
+        assert "Tenants, net: -10 H100 GPUs, +8 L4 GPUs." in lines(world.report(entries))
+        net = "Tenants, net: -10 H100 GPUs, +8 L4 GPUs; cost/h "
+        priced = world.report(f"{entries}prices: {{H100: 2, L4: 1}}\n")
+        assert f"{net}56.00 before, 44.00 after (-12.00)." in lines(priced)
+        in_part = world.report(f"{entries}prices: {{H100: 2}}\n")
+        assert f"{net}48.00 before, 28.00 after (-20.00, where a price and a limit are known)." in lines(in_part)
+
+    @pytest.mark.parametrize(
+        ("entry", "said"),
+        [
+            ("offers: []", "Not blocked: withdrawals 1 of 10, GPUs withdrawn 8 of 256."),
+            ("archived: true", "Not blocked: archives 1 of 1, withdrawals 1 of 10, GPUs withdrawn 8 of 256."),
+            ("offers: [{toTenantId: acme, quota: {gpu: 9}}]", "Not blocked."),
+        ],
+    )
+    def test_says_that_nothing_blocks_and_what_guards_would_still_let_pass(self, entry: str, said: str) -> None:
+        world = World()
+        world.pool("fra1-a", {"acme": {"gpu": 8}})
+        assert said in lines(world.report(f"  - {{idempotencyKey: fra1-a, {entry}}}\n"))
+
+    def test_what_an_override_lets_pass_is_what_a_guard_is_told_against(self) -> None:
+        world, entries = World(), ""
+        for key in "ab":
+            world.pool(f"fra1-{key}")
+            entries += f"  - {{idempotencyKey: fra1-{key}, archived: true}}\n"
+        assert "Not blocked: archives 2 of 3." in lines(world.report(entries, Override({"archives": 3}, "site closes")))
 
     def test_says_that_nothing_changes(self) -> None:
         world = World()
@@ -264,22 +325,13 @@ class TestSummary:
         assert "Blocked: 1 error (first: fleet.yaml:8)." in shown
 
     def test_capacity_shows_a_grant_below_use(self, report: PlanReport) -> None:
-        shown = [line.split() for line in lines(report)]
-        assert ["H100", "acme", "32", "24", "20", "below", "use,", "4", "frozen"] in shown
+        row = "H100 GPUs acme 32 -> 24 -8 20 below use, 4 frozen"
+        assert row in [" ".join(line.split()) for line in lines(report)]
         world = World()
         world.pool("fra1-a", {"acme": {"gpu": 32}}, {"acme": 20})
         lowered = world.report("  - {idempotencyKey: fra1-a, offers: [{toTenantId: acme, quota: {gpu: 16}}]}\n")
-        assert line_with(lowered, "below use").split() == [
-            "H100",
-            "acme",
-            "32",
-            "16",
-            "20",
-            "below",
-            "use,",
-            "4",
-            "frozen",
-        ]
+        row = "H100 GPUs acme 32 -> 16 -16 20 below use, 4 frozen"
+        assert " ".join(line_with(lowered, "below use").split()) == row
 
 
 def test_findings_that_say_the_same_are_counted() -> None:
@@ -306,21 +358,24 @@ def test_sites_where_no_machine_joined_are_compared_with_nothing() -> None:
     unknown = {**row, "schedulable": None, "schedulableAfter": None, "oversellBefore": None, "oversellAfter": None}
     report = reports.a_plan([], capacity={"shares": [], "stock": [unknown]})
     assert "site_fra1" not in text.render(report)
-    shown = line_with(report, "site_fra1", verbose=True).split()
-    assert shown == ["H100", "site_fra1", "0", "8", "0", "unknown", "unknown", "unknown"]
+    shown = " ".join(line_with(report, "site_fra1", verbose=True).split())
+    assert shown == "H100 GPUs site_fra1 0 -> 8 +8 0 unknown unknown"
 
 
 @pytest.mark.parametrize(
     ("limits", "machines", "ratios", "shown"),
     [
-        ((100, 103), (100, 100), (1.0, 1.03), "100 103 0 100 1.00x 1.03x newly oversold"),
-        ((177, 150), (100, 100), (1.77, 1.5), "177 150 0 100 1.77x 1.50x oversold"),
-        ((150, 100), (100, 100), (1.5, 1.0), "150 100 0 100 1.50x 1.00x"),
-        ((UNLIMITED, 150), (100, 100), (None, 1.5), "unlimited 150 0 100 unlimited 1.50x oversold"),
-        ((8, UNLIMITED), (100, 100), (0.08, None), "8 unlimited 0 100 0.08x unlimited newly oversold"),
-        ((64, 0), (64, 0), (1.0, 0.0), "64 0 0 64 -> 0 1.00x none"),
-        ((64, 8), (64, 0), (1.0, None), "64 8 0 64 -> 0 1.00x unknown"),
-        ((8, 80), (None, 64), (None, 1.25), "8 80 0 unknown -> 64 unknown 1.25x newly oversold"),
+        ((100, 103), (100, 100), (1.0, 1.03), "100 -> 103 +3 0 100 1.00x -> 1.03x newly oversold"),
+        ((150, 177), (100, 100), (1.5, 1.77), "150 -> 177 +27 0 100 1.50x -> 1.77x more oversold"),
+        ((177, 150), (100, 100), (1.77, 1.5), "177 -> 150 -27 0 100 1.77x -> 1.50x"),
+        ((150, 150), (100, 100), (1.5, 1.5), "150 0 0 100 1.50x"),
+        ((150, 100), (100, 100), (1.5, 1.0), "150 -> 100 -50 0 100 1.50x -> 1.00x"),
+        ((UNLIMITED, 150), (100, 100), (None, 1.5), "unlimited -> 150 less 0 100 unlimited -> 1.50x"),
+        ((8, UNLIMITED), (100, 100), (0.08, None), "8 -> unlimited more 0 100 0.08x -> unlimited newly oversold"),
+        ((64, 0), (64, 0), (1.0, 0.0), "64 -> 0 -64 0 64 -> 0 1.00x -> nothing sold"),
+        ((0, 0), (64, 0), (0.0, 0.0), "0 0 0 64 -> 0 nothing sold"),
+        ((64, 8), (64, 0), (1.0, None), "64 -> 8 -56 0 64 -> 0 1.00x -> unknown"),
+        ((8, 80), (None, 64), (None, 1.25), "8 -> 80 +72 0 unknown -> 64 unknown -> 1.25x newly oversold"),
     ],
 )
 def test_a_site_tells_what_is_oversold_and_what_newly_is(limits: Any, machines: Any, ratios: Any, shown: str) -> None:
@@ -328,7 +383,21 @@ def test_a_site_tells_what_is_oversold_and_what_newly_is(limits: Any, machines: 
     row |= {"inUse": 0, "schedulable": machines[0], "schedulableAfter": machines[1]}
     row |= {"oversellBefore": ratios[0], "oversellAfter": ratios[1]}
     report = reports.a_plan([], capacity={"shares": [], "stock": [row]})
-    assert " ".join(line_with(report, "site_fra1").split()) == f"H100 site_fra1 {shown}"
+    assert " ".join(line_with(report, "site_fra1").split()) == f"H100 GPUs site_fra1 {shown}"
+
+
+def test_tables_tell_the_largest_loss_first_and_what_is_newly_oversold() -> None:
+    shares = [reports.share(f"t{n}", "site_fra1", 8, after) for n, after in enumerate((16, 8, 0, 4, 32))]
+    stock = [reports.stock(f"site_{n}", 64, oversellBefore=before) for n, before in enumerate((1.6, 1.2, 0.75))]
+    report = reports.a_plan([], capacity={"shares": shares, "stock": stock})
+    shown = [line.split()[2] for line in lines(report) if line.startswith("  H100 GPUs")]
+    assert shown == ["t2", "t3", "t4", "t0", "t1", "site_2", "site_1", "site_0"]
+
+
+def test_slots_and_slices_are_called_that() -> None:
+    shares = [reports.share("acme", "site_fra1", 8, 16, atom=atom) for atom in ("gpu.slot", "gpu.mig", "gpu.other")]
+    shown = text.render(reports.a_plan([], capacity={"shares": shares, "stock": []}))
+    assert all(unit in shown for unit in ("H100 slots", "H100 MIG slices", "H100 gpu.other"))
 
 
 class TestNotes:

@@ -19,7 +19,7 @@ class TestGithub:
         where = "file=fleets/fra1/fra1.yaml,line=17,col=5"
         hint = '%0AHint: if that is meant: --allow archives=1 --reason "why"'
         assert f"::error {where},title=guard.archives::1 pool would be archived, and none may{hint}" in lines
-        said = "archive fra1-old: live -> archived; cannot be undone: no pool can have this key again; withdraws what it offers to"
+        said = "archive fra1-old: live -> archived; cannot be undone: no pool can have this key again; withdraws"
         assert any(line.startswith(f"::warning {where},title=operation.archive::{said}") for line in lines)
         assert any(line.startswith("::notice title=guard.oversell::no machines joined") for line in lines)
         assert not any("operation.create" in line for line in lines)

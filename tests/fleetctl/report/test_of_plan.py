@@ -178,6 +178,7 @@ class TestLosses:
         assert [(loss["tenantId"], loss["sentence"]) for loss in losses] == [
             ("acme", "loses 32 H100 GPUs and 1 offer in fra1-a"),
             ("globex", "loses 8 H100 GPUs and 1 offer in fra1-a"),
+            ("root", "loses the pool fra1-a"),
         ]
 
     def test_an_unlimited_row_is_lost_in_words(self) -> None:

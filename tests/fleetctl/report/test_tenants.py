@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.state import Rollup, Work
 from tests.fleetctl.report.world import World, pool_id
 
@@ -31,8 +32,69 @@ def a_world(pending: int) -> World:
     ],
 )
 def test_a_loss_tells_what_waits_and_fails(pending: int, entries: str, ends: str) -> None:
-    (loss,) = a_world(pending).report(entries)["losses"]
+    (loss,) = (one for one in a_world(pending).report(entries)["losses"] if one["tenantId"] == "acme")
     assert loss["sentence"].endswith(ends)
+
+
+def test_the_owner_loses_the_machines_of_a_pool_that_is_archived_and_is_told_what_runs_on() -> None:
+    world = World()
+    for key, work in (("a", {"root": Work(active=1, pending=2), "acme": Work(placed=2, pending=4)}), ("b", {})):
+        world.pool(f"fra1-{key}", {"acme": {"gpu": 8}})
+        world.pools[pool_id(f"fra1-{key}")].rollup = Rollup(nodes=4, host_nodes=4, gpus=32, work=work)
+    entries = "".join(f"  - {{idempotencyKey: fra1-{key}, archived: true}}\n" for key in "ab")
+    first, second = world.report(entries)["losses"]
+    assert first == {
+        "tenantId": "root",
+        "sentence": "loses the pools fra1-a and fra1-b (64 H100 GPUs);"
+        " 2 pending reservations will fail; 3 placed or active reservations run on",
+        "operations": [1, 2],
+    }
+    assert second["sentence"] == (
+        "loses 16 H100 GPUs and 2 offers in fra1-a and fra1-b; 4 pending reservations will fail"
+    )
+
+
+def test_slots_are_called_that() -> None:
+    world = World()
+    world.pool("fra1-a", sharing="mps", policy={"gpu": {"slots": 4}}, owner_quota={"gpu.slot": 64})
+    world.pools[pool_id("fra1-a")].rollup = Rollup(nodes=2, host_nodes=2, gpus=16)
+    (loss,) = world.report(GONE)["losses"]
+    assert loss["sentence"] == "loses the pool fra1-a (64 H100 slots)"
+
+
+def test_losses_and_gains_are_gross_and_the_largest_come_first() -> None:
+    world = World()
+    world.pool("fra1-a", {"acme": {"gpu": 8}, "globex": {"gpu": 16, "vcpu": 8}, "initech": {"gpu": UNLIMITED}})
+    world.pool("fra1-b", {"acme": {"gpu": 8}, "globex": {"gpu": 8}})
+    report = world.report("""\
+  - idempotencyKey: fra1-a
+    offers: [{toTenantId: acme, quota: {gpu: 4}}, {toTenantId: globex, quota: {gpu: 4, vcpu: 9}}]
+  - idempotencyKey: fra1-b
+    offers:
+      - {toTenantId: acme, quota: {gpu: 10}}
+      - {toTenantId: globex, quota: {gpu: 8}}
+      - {toTenantId: hooli, quota: {gpu: 2147483647}}
+""")
+    assert {one["tenantId"]: one["sentence"] for one in report["losses"]} == {
+        "initech": "loses its unlimited H100 GPUs and 1 offer in fra1-a",
+        "globex": "loses 12 H100 GPUs in fra1-a",
+        "acme": "loses 4 H100 GPUs in fra1-a",
+    }
+    assert [one["tenantId"] for one in report["losses"]] == ["initech", "globex", "acme"]
+    assert [(one["tenantId"], one["sentence"]) for one in report["gains"]] == [
+        ("hooli", "gains unlimited H100 GPUs and 1 offer in fra1-b"),
+        ("acme", "gains 2 H100 GPUs in fra1-b"),
+        ("globex", "gains 1 vcpu in fra1-a"),
+    ]
+
+
+def test_another_model_is_lost_and_gained() -> None:
+    world = World()
+    world.pool("fra1-a", {"acme": {"gpu": 8}})
+    entry = "  - {idempotencyKey: fra1-a, gpuModel: H200, offers: [{toTenantId: acme, quota: {gpu: 8}}]}\n"
+    report = world.report(entry)
+    assert [one["sentence"] for one in report["losses"]] == ["loses 8 H100 GPUs in fra1-a"]
+    assert [one["sentence"] for one in report["gains"]] == ["gains 8 H200 GPUs in fra1-a"]
 
 
 def test_a_loss_leaves_no_model_out() -> None:

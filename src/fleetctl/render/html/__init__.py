@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from fleetctl.look import PLAIN, Look
-from fleetctl.outline import outline
+from fleetctl.outline import on_page
 from fleetctl.outline.shape import plain
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def render(report: Report, look: Look = PLAIN) -> str:
     """ASCII: what has more letters stands as a reference to its character."""
     from jinja2 import Environment, StrictUndefined  # not at the top: it takes a while, and few ask for a page
 
-    words = outline(report, verbose=look.verbose)
+    words = on_page(report, verbose=look.verbose)
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     template = environment.from_string(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
     page = template.render(outline=words, title=plain(words.heading))

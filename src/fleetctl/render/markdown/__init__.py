@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from fleetctl.look import PLAIN, Look
-from fleetctl.outline import outline
+from fleetctl.outline import on_page
 from fleetctl.render.markdown import blocks, fit
 from fleetctl.render.markdown.blocks import ALARM
 from fleetctl.render.markdown.fit import Block
@@ -26,7 +26,7 @@ _KEPT_IN: Final = {"plan": "plan.json", "apply": "report.json", "drift": "drift.
 def render(report: Report, look: Look = PLAIN) -> str:
     """The report in at most as many bytes of UTF-8 as it may have. The first line is a marker by which a later comment
     on the same fleet finds this one; it is well-formed wherever it is cut, and says what is left out."""
-    words = outline(report, verbose=look.verbose)
+    words = on_page(report, verbose=look.verbose)
     made = [block for section in words.sections for block in blocks.of_section(section)]
     made.sort(key=lambda block: max(block.rank, ALARM))
     rest = [fact for fact in words.facts if fact.name not in _AT_ONCE]

@@ -20,16 +20,14 @@ _ON_ONE_LINE = 64
 
 def of_section(section: Section) -> Iterator[Block]:
     """What is alarming by itself and open, the rest folded."""
-    alarming = [item for item in section.items if item.alarm]
-    others = [item for item in section.items if not item.alarm]
-    more = section.more
+    groups: dict[tuple[bool, str], list[Item]] = {}
+    for item in sorted(section.items, key=lambda item: not item.alarm):
+        groups.setdefault((item.alarm, item.under), []).append(item)
     if section.table is not None:
-        yield _table(section.title, section.table, more)
-    if alarming:
-        rank = DESTRUCTIVE if section.alarm_title else ALARM
-        yield _fenced(section, section.alarm_title or section.title, alarming, () if others else more, rank)
-    if others:
-        yield _fenced(section, section.title, others, more, REST)
+        yield _table(section.title, section.table, section.more)
+    for number, items in enumerate(groups.values(), 1):
+        yield _fenced(section, items, section.more if number == len(groups) else ())
+    more = section.more
     wrong = [finding for finding in section.findings if finding.severity == "error"]
     mild = [finding for finding in section.findings if finding.severity != "error"]
     if wrong:
@@ -48,7 +46,11 @@ def _title(title: str, number: int) -> str:
     return f"{own(title or 'All')} ({number:,})" if number > 1 else own(title)
 
 
-def _fenced(section: Section, title: str, items: Sequence[Item], more: Sequence[Words], rank: int) -> Block:
+def _fenced(section: Section, items: Sequence[Item], more: Sequence[Words]) -> Block:
+    """Of items that are equally alarming. Losers, who may be many, do not take the room of what is destroyed."""
+    first, title = items[0], items[0].under or section.title
+    is_open = first.alarm or section.is_open
+    rank = REST if not is_open else DESTRUCTIVE if first.under and first.tone == "bad" else ALARM
     column = width([item.subject for item in items]) if section.in_columns else 0
     units = [unit for item in items for unit in _units(item, column)]
     units += [Unit(f"{inert(f'  {words.text}')}\n") for words in more]
@@ -59,8 +61,8 @@ def _fenced(section: Section, title: str, items: Sequence[Item], more: Sequence[
         end=f"{ticks}\n",
         units=units,
         rank=rank,
-        must=rank <= ALARM,
-        is_folded=rank == REST,
+        must=first.alarm,
+        is_folded=not is_open,
     )
 
 

@@ -72,8 +72,8 @@ class ForeignPool(TypedDict):
     gpuModel: str
 
 
-class Loss(TypedDict):
-    """A tenant that loses something: what, and by which operations."""
+class Shift(TypedDict):
+    """A tenant that loses or gains something: what, and by which operations."""
 
     tenantId: str
     sentence: str
@@ -122,6 +122,14 @@ class Capacity(TypedDict):
     stock: list[Stock]
 
 
+class GuardCount(TypedDict):
+    """How much of what a guard counts is in the plan, and its limit, or the number that an override lets pass."""
+
+    guard: Literal["archives", "withdrawals", "gpusWithdrawn"]
+    number: int
+    limit: int
+
+
 class PlanSummary(TypedDict):
     """Counts of operations by action, of entries, of offers that the files state, and of findings. `unchanged` and
     `changedPools` are entries, `foreign` live pools that are no business of this fleet, `removed` the names of those
@@ -149,8 +157,8 @@ class PlanReport(Headed):
     the files were compared with none, and its guards were not checked; `prune`: removed pools that it names are
     archived; `selection` of null: the plan is of the whole fleet; `notes` tell which pools were found otherwise than by
     keys; `drift` are the operations that are not of this change, or not of it alone, null without a base; `foreign`
-    are the first 100 of those pools.
-    `snapshot`: the live state was read from a file."""
+    are the first 100 of those pools. `losses` and `gains` are gross, the largest first; `guards` those that count
+    something. `snapshot`: the live state was read from a file."""
 
     kind: Literal["plan"]
     sequence: int
@@ -170,6 +178,8 @@ class PlanReport(Headed):
     drift: list[UndoneOperation] | None
     foreign: list[ForeignPool]
     snapshot: bool
-    losses: list[Loss]
+    losses: list[Shift]
+    gains: list[Shift]
+    guards: list[GuardCount]
     capacity: Capacity
     summary: PlanSummary
