@@ -348,9 +348,16 @@ def test_the_file_is_for_its_owner_alone_and_its_directory_is_made(tmp_path: Pat
     path = tmp_path / "a" / "b%20c?d" / "state #1.sqlite"
     with opened(f"sqlite:///{path}") as store:
         populate(store)
-        files = list(path.parent.iterdir())
+        files = [file for file in path.parent.iterdir() if file.name != ".gitignore"]
         assert len(files) == 3, "the file, its log and its index"
         assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    assert (path.parent / ".gitignore").read_text() == "*\n"
+
+
+def test_a_directory_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    with opened(f"sqlite:///{tmp_path / 'state.sqlite'}") as store:
+        populate(store)
+    assert not (tmp_path / ".gitignore").exists()
 
 
 def test_a_relative_path_is_one_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
