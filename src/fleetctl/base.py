@@ -20,16 +20,18 @@ _TOLD = 5
 @dataclass(frozen=True, slots=True)
 class Base:
     """`ref` as it was asked for (a revision, or a directory) and the commit that was read, None for a directory.
-    `desired` of None: there was no fleet at that place then."""
+    `desired` of None: there was no fleet at that place then. `is_own`: it is the commit that the files are of."""
 
     ref: str
     commit: str | None
     desired: Desired | None
+    is_own: bool = False
 
 
-def at_ref(path: Path, ref: str, *, caller: str | None) -> Base:
+def at_ref(path: Path, ref: str, *, caller: str | None, files_are_of: str | None = None) -> Base:
     """The fleet at `path` (a directory, or one file) as it was where `ref` and HEAD went apart, out of git's objects.
-    `caller` stands in where it names none. Raises Stop: what cannot be read is never left out."""
+    `caller` stands in where it names none; `files_are_of` is the commit that the files of today are of. Raises Stop:
+    what cannot be read is never left out."""
     path = path.absolute()
     trees.check_straight(path)
     commit = git.merge_base(path if path.is_dir() else path.parent, ref)
@@ -37,7 +39,8 @@ def at_ref(path: Path, ref: str, *, caller: str | None) -> Base:
         into = Path(name)
         if not trees.write_fleet(path, commit, into):
             return Base(ref, commit, None)
-        return Base(ref, commit, _read(into if path.is_dir() else into / path.name, f"{ref} ({short(commit)})", caller))
+        was = _read(into if path.is_dir() else into / path.name, f"{ref} ({short(commit)})", caller)
+    return Base(ref, commit, was, commit == files_are_of)
 
 
 def at_dir(path: Path, name: str, *, caller: str | None) -> Base:

@@ -64,8 +64,8 @@ def opened(request: Request, wished: Desired) -> Iterator[Session]:
     request's snapshot. Raises ComputeError, FilesError for a world file, and Stop for a pin that does not match."""
     selected = selection.parse(request.only, request.exclude)
     target.check_caller(wished)
-    base = _base(request, wished)
     commit = git.commit_of(request.directory, wished.files)
+    base = _base(request, wished, commit)
     if request.snapshot is not None:
         yield replace(_on_snapshot(request, request.snapshot, wished, commit), base=base, selected=selected)
         return
@@ -89,10 +89,11 @@ def opened(request: Request, wished: Desired) -> Iterator[Session]:
         )
 
 
-def _base(request: Request, wished: Desired) -> Base | None:
-    """The files that the request names to compare with. Raises Stop where they cannot be read."""
+def _base(request: Request, wished: Desired, commit: str | None) -> Base | None:
+    """The files that the request names to compare with; `commit` is that of today's. Raises Stop where they
+    cannot be read."""
     if request.base_ref is not None:
-        return bases.at_ref(request.path, request.base_ref, caller=wished.caller)
+        return bases.at_ref(request.path, request.base_ref, caller=wished.caller, files_are_of=commit)
     if request.base_dir is None:
         return None
     return bases.at_dir(request.base_dir, os.path.relpath(request.base_dir, request.directory), caller=wished.caller)

@@ -299,6 +299,33 @@ def test_k050_a_renamed_key_is_refused_and_pointed_to_previously(home: Home, fla
     assert ("archive fra1-h100" in blocked.operations) == ("--prune" in flags)
 
 
+def test_a_base_that_is_the_files_own_commit_is_told(home: Home) -> None:
+    """After a merge the branch itself holds the change: what stood before guards nothing."""
+    home.wish(entry("fra1-h100", {"acme": 32}))
+    repository = committed(home)
+    [finding] = home.plan("--base", "main").report["findings"]
+    assert (finding["rule"], finding["severity"]) == ("base.own", "warning")
+    home.wish(entry("fra1-h100", {"acme": 16}))
+    assert home.plan("--base", "main").report["findings"] == []  # not committed: the base is from before
+    repository.commit()
+    assert home.plan("--base", "HEAD^").report["findings"] == []
+
+
+def test_another_callers_fleet_is_no_base(home: Home) -> None:
+    """Neither fleet has a name: what the base has is another's, and nothing of it is archived."""
+    home.wish(entry("ams1-a", {"acme": 8}), keyPrefix="ams1-")
+    home.apply()
+    was = home.directory / ".ams"
+    was.mkdir()
+    (was / "fleet.yaml").write_bytes((home.directory / "fleet.yaml").read_bytes())
+    for root in ({}, {"caller": "sa_other"}):
+        home.wish(entry("fra1-a", {"acme": 8}, gpuModel="H200"), keyPrefix="fra1-", **root)
+        with unchanged(home):
+            ran = home.plan("--base-dir", was, "--prune", code=3)
+        assert "archive ams1-a" in ran.operations
+        assert [found["rule"] for found in ran.report["findings"] if found["severity"] == "error"] == ["base.fleet"]
+
+
 def test_k050_a_rename_that_says_so_touches_nothing(home: Home) -> None:
     renamed(home, previously="fra1-h100")
     report = home.plan(*PRUNE).report

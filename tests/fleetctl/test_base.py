@@ -47,6 +47,14 @@ def test_the_base_is_the_fleet_where_the_branches_went_apart(repository: Reposit
     assert keys(base.at_ref(repository.path / "fleets" / "fleet.yaml", "main", caller=None)) == {"a"}
 
 
+@pytest.mark.parametrize(("ref", "own"), [("HEAD", True), ("change", True), ("main", False), ("HEAD^", False)])
+def test_a_base_knows_when_it_is_the_commit_of_the_files(repository: Repository, ref: str, own: bool) -> None:
+    head = repository.git("rev-parse", "HEAD")
+    found = base.at_ref(repository.path / "fleets", ref, caller=None, files_are_of=head)
+    assert found.is_own is own
+    assert not base.at_ref(repository.path / "fleets", ref, caller=None).is_own  # they are changed, and not committed
+
+
 def test_a_plan_that_is_run_later_has_the_base_that_it_was_made_with(repository: Repository) -> None:
     was = base.at_ref(repository.path / "fleets", "main", caller=None)
     repository.git("checkout", "-q", "main")

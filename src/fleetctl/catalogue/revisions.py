@@ -13,9 +13,14 @@ REVISIONS: Final[Entries] = {
         "Repair the fleet at the base first, or compare with another one.",
     ),
     "base.fleet": Entry(
-        "The base has no fleet at this place, or another one.",
+        "The base has no fleet at this place, or one of another name, caller or keyPrefix, or of other pools.",
         "Its guards and its pools are not known then: a plan that takes something away is blocked.",
         "If the fleet moved, give its old place with --base-dir.",
+    ),
+    "base.own": Entry(
+        "The base is the commit that the files are of.",
+        "The change is in the base already: what it removed is not seen, and guards that it took away do not hold.",
+        "Compare with the commit before the change, such as HEAD^ on the branch that it was merged to.",
     ),
     "prune.base": Entry(
         "Pools are to be pruned, and there is no base.",

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem
+from fleetctl.desired import Desired
 from fleetctl.guards.tally import Case
+from fleetctl.identity import is_live
 
-_RULE = "base.fleet"
+_RULE, _OWN = "base.fleet", "base.own"
 
 
 def check(case: Case) -> list[Problem]:
     """A base without a fleet at this place, or with another one, beside a plan that takes something away: an error;
-    beside one that takes nothing a warning."""
+    beside one that takes nothing a warning. A base that is the files themselves guards nothing: a warning."""
     base, files = case.plan.comparison.base, case.desired
     if base is None:
         return []
     if base.desired is None:
         message = f"{base.ref} has no fleet at this place, so that its guards and pools are not known"
         hint = "if the fleet moved, compare it with its old place: --base-dir"
-    elif (base.desired.fleet, base.desired.tenant_id) != (files.fleet, files.tenant_id):
-        theirs = f"{base.desired.fleet} of {base.desired.tenant_id}"
+    elif theirs := _apart(case, base.desired):
         message = f"{base.ref} has another fleet at this place, {theirs}: it guards nothing of {files.fleet}"
-        hint = "compare with a base of this fleet; give it another name in a change of its own"
+        hint = "compare with a base of this fleet; give it another name, caller or keyPrefix in a change of its own"
+    elif base.is_own and case.plan.operations:
+        message = f"{base.ref} is the commit of these files: no guard that stood before it holds, and none was removed"
+        hint = "compare with the commit before the change, such as --base HEAD^ where it was merged"
+        return [Problem(INVALID_STATE, _OWN, message, hint=hint, severity="warning")]
     else:
         return []
     if case.taking is None:
@@ -28,3 +33,22 @@ def check(case: Case) -> list[Problem]:
     return [
         Problem(BLOCKED, _RULE, f"{message}, and this plan takes something away", hint=hint, source=case.taking.source)
     ]
+
+
+def _apart(case: Case, base: Desired) -> str:
+    """What tells the fleet of a base from that of the files; empty where they are one. A caller may follow another that
+    is told, and a fleet that owns no keys is known by its pools."""
+    files, comparison = case.desired, case.plan.comparison
+    if (base.fleet, base.tenant_id) != (files.fleet, files.tenant_id):
+        return f"{base.fleet} of {base.tenant_id}"
+    if base.caller not in (files.caller, *files.previous_callers) and files.caller not in base.previous_callers:
+        return f"that of the caller {base.caller}"
+    if base.key_prefix != files.key_prefix:
+        return f"that of the keyPrefix {base.key_prefix}" if base.key_prefix else "one without a keyPrefix"
+    was, live = (
+        comparison.was,
+        {pool_id for pool_id in comparison.settled.named if is_live(case.live.pools.get(pool_id))},
+    )
+    if not base.key_prefix and was and was.entries and live and live.isdisjoint(was.entries):
+        return "of which no pool has an entry here"
+    return ""

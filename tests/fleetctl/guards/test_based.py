@@ -12,13 +12,15 @@ from fleetctl.consequences import Consequences
 from fleetctl.override import Override
 from fleetctl.plan import make
 from tests.builders import NOW
-from tests.fleets import Fleet
+from tests.fleets import CALLER, Fleet
 from tests.model import ControlPlane, desired, fleet
 from tests.model import entry as bare
 
 
-def entry(key: str, offers: dict[str, int]) -> dict[str, Any]:
-    return bare(key, offers=[{"toTenantId": tenant, "quota": {"gpu": gpus}} for tenant, gpus in offers.items()])
+def entry(key: str, offers: dict[str, int], **fields: Any) -> dict[str, Any]:
+    return bare(
+        key, **fields, offers=[{"toTenantId": tenant, "quota": {"gpu": gpus}} for tenant, gpus in offers.items()]
+    )
 
 
 GIVES = fleet(entry("a", {"acme": 8}))
@@ -38,15 +40,40 @@ def found(files: Fleet, base: Base) -> list[tuple[str, str]]:
     [
         Base("main", "c0ffee", None),
         Base("main", "c0ffee", desired(fleet(entry("a", {"acme": 4}), fleet="another"))),
+        Base("main", "c0ffee", desired(fleet(entry("a", {"acme": 4}), caller="sa_other"))),
+        Base("main", "c0ffee", desired(fleet(entry("aaa", {"acme": 4}), keyPrefix="aaa"))),
+        Base("main", "c0ffee", desired(fleet(entry("b", {"acme": 4})))),
     ],
+    ids=["none", "name", "caller", "prefix", "pools"],
 )
 def test_a_base_without_this_fleet_lets_nothing_be_taken(base: Base) -> None:
     assert found(TAKES, base) == [("base.fleet", "error")]
     assert found(GIVES, base) == [("base.fleet", "warning")]
 
 
-def test_a_base_of_this_fleet_lets_guards_decide() -> None:
-    assert found(TAKES, Base("main", "c0ffee", desired(GIVES))) == []
+@pytest.mark.parametrize(
+    ("was", "files"),
+    [
+        (GIVES, TAKES),
+        (
+            fleet(entry("aaa", {}), caller="sa_old", keyPrefix="aaa"),
+            fleet(entry("aaa", {}), previousCallers=["sa_old"], keyPrefix="aaa"),
+        ),
+        (fleet(entry("a", {"acme": 4}), caller="sa_new", previousCallers=[CALLER]), TAKES),
+        (fleet(allowEmpty=True), TAKES),
+        (GIVES, fleet(entry("b", {}, previously="a"))),
+        (fleet(entry("b", {})), fleet(entry("c", {}), {"idempotencyKey": "b", "archived": True})),
+    ],
+    ids=["the same", "a caller after it", "a caller before it", "empty", "a new key", "other pools"],
+)
+def test_a_base_of_this_fleet_lets_guards_decide(was: Fleet, files: Fleet) -> None:
+    assert found(files, Base("main", "c0ffee", desired(was))) == []
+
+
+def test_a_base_that_is_the_commit_of_the_files_guards_nothing_and_says_so() -> None:
+    assert found(TAKES, Base("main", "c0ffee", desired(TAKES), is_own=True)) == [("base.own", "warning")]
+    same = fleet(entry("a", {"acme": 4}))
+    assert found(same, Base("main", "c0ffee", desired(same), is_own=True)) == []
 
 
 @pytest.mark.parametrize("fields", [{"id": "ID"}, {"previously": "old"}])
