@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 STEPS = 9_999
 """So many steps the engine takes for one result."""
+MEMORY = "std::bad_alloc"
+"""The failure of an expression that has no more memory."""
 
 _MISTAKE = re.compile(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)")
 
@@ -48,6 +50,8 @@ class Expression:
             value = self.program.eval(seen.activation)
         except (RuntimeError, ValueError, TypeError) as error:
             return Failure(str(error))
+        except MemoryError:
+            return Failure(MEMORY)
         kind: str = value.type().name()
         if kind == "BOOL":
             return bool(value.value())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from better_compute.domain.problems import BLOCKED, INVALID_INPUT, Problem
 from fleetctl.checks import bounds, fields, words
-from fleetctl.checks.engine import Expression, Failure, Mistake, Seen, compiled
+from fleetctl.checks.engine import Expression, Failure, Mistake, compiled
 from fleetctl.checks.objects import Object, Objects
+from fleetctl.checks.running import Group, run
 from fleetctl.checks.within import within
 from fleetctl.checks.words import Said
 from fleetctl.consequences import Consequences
@@ -39,7 +40,7 @@ def check(of: Consequences) -> list[Problem]:
     checks = _checks_of(of.plan)
     if not checks:
         return []
-    own, objects = set(of.plan.comparison.desired.checks), Objects(of)
+    own = set(of.plan.comparison.desired.checks)
     found: dict[Check, Problem] = {}
     ready: dict[Each | None, list[tuple[Check, Expression]]] = {}
     for each in checks:
@@ -48,8 +49,7 @@ def check(of: Consequences) -> list[Problem]:
                 found[each] = problem
             case expression:
                 ready.setdefault(each.each, []).append((each, expression))
-    for kind, group in ready.items():
-        found |= _of_all(group, objects) if kind is None else _of_each(group, objects.of(kind))
+    found.update(_judged(ready, Objects(of)))
     return [_placed(found[each], each, each in own) for each in checks if each in found]
 
 
@@ -72,28 +72,32 @@ def _wrong(check: Check, said: Said, line: int = 1) -> Problem:
     return Problem(INVALID_INPUT, _rule(check), message, "expr", said.hint, source=source)
 
 
-def _of_all(group: Sequence[tuple[Check, Expression]], objects: Objects) -> dict[Check, Problem]:
-    seen, found = Seen(objects.lists(), None), {}
-    for check, expression in group:
-        result = expression.result(seen)
-        if result is not True:
-            found[check] = _denied(check, []) if result is False else _failed(check, result)
-    return found
+def _judged(
+    ready: Mapping[Each | None, Sequence[tuple[Check, Expression]]], objects: Objects
+) -> Iterator[tuple[Check, Problem]]:
+    """The problems of those that can be run, each with its check."""
+    checks: list[tuple[Check, Sequence[Object]]] = []
+    groups = []
+    for kind, group in ready.items():
+        those: Sequence[Object] = [] if kind is None else objects.of(kind)
+        values = [objects.lists()] if kind is None else [{str(kind): each.value} for each in those]
+        groups.append(Group(kind, [expression for _, expression in group], values))
+        checks += [(check, those) for check, _ in group]
+    outcomes = run(groups) if groups else []
+    if isinstance(outcomes, int):
+        check, _ = checks[outcomes]
+        yield check, _failed(check, words.ENDED)
+        return
+    for (check, those), outcome in zip(checks, outcomes, strict=True):
+        if outcome.failed:
+            number, result = outcome.failed
+            yield check, _failed(check, _of(result, check), those[number] if those else None)
+        elif outcome.denied:
+            yield check, _denied(check, [those[number] for number in outcome.denied] if those else [])
 
 
-def _of_each(group: Sequence[tuple[Check, Expression]], objects: Sequence[Object]) -> dict[Check, Problem]:
-    """One object after the other, each shown to all checks; a check that fails at one is not asked again."""
-    found: dict[Check, Problem] = {}
-    denied: dict[Check, list[Object]] = {}
-    for each in objects:
-        seen = Seen({str(group[0][0].each): each.value}, group[0][0].each)
-        for check, expression in group:
-            result = None if check in found else expression.result(seen)
-            if result is False:
-                denied.setdefault(check, []).append(each)
-            elif result is not None and result is not True:
-                found[check] = _failed(check, result, each)
-    return {check: _denied(check, those) for check, those in denied.items()} | found
+def _of(result: str | bool | Failure, check: Check) -> Said:
+    return words.of_failure(result, check) if isinstance(result, Failure) else words.of_kind(str(result))
 
 
 def _denied(check: Check, objects: Sequence[Object]) -> Problem:
@@ -116,8 +120,7 @@ def _named(objects: Sequence[Object]) -> Iterator[str]:
         yield f"{each.name} ({source.file}:{source.line})" if source else each.name
 
 
-def _failed(check: Check, result: str | bool | Failure, at: Object | None = None) -> Problem:
-    said = words.of_failure(result, check) if isinstance(result, Failure) else words.of_kind(str(result))
+def _failed(check: Check, said: Said, at: Object | None = None) -> Problem:
     whom = f" for {at.name}" if at else ""
     message = f"the check {check.name} cannot be judged{whom}: {said.message}"
     return Problem(BLOCKED, _rule(check), message, hint=said.hint)

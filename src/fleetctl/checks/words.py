@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from better_compute.domain.policy.fields import FIELDS
 from better_compute.domain.problems import did_you_mean
 from better_compute.domain.quotas import RESOURCES
-from fleetctl.checks.engine import STEPS, Failure, Mistake
+from fleetctl.checks import apart
+from fleetctl.checks.engine import MEMORY, STEPS, Failure, Mistake
 from fleetctl.desired import Check
 from fleetctl.desired.variables import LISTS, VARIABLES, Kind
 
@@ -34,6 +35,7 @@ _NO_KEY = re.compile(r'NOT_FOUND: Key not found in map : "(.*)"')
 _TYPES = re.compile(r"UNKNOWN: No matching overloads found : (\S+?)(\([\w, <>.]*\))?")
 _KNOWN_FAILURES = {
     "INTERNAL: Iteration budget exceeded [INTERNAL]": f"it takes more than {STEPS:,} steps",
+    MEMORY: f"it takes more than {apart.MEMORY // 1024**3} GiB of memory",
     "INVALID_ARGUMENT: Applying SELECT to non-message type": "it asks for a field of something that has none",
     "INVALID_ARGUMENT: divide by zero": "it divides by zero",
     "INVALID_ARGUMENT: modulus by zero": "it divides by zero",
@@ -48,6 +50,13 @@ class Said:
     message: str
     hint: str = ""
     column: int = 1
+
+
+ENDED = Said(
+    f"all checks may take {apart.SECONDS} seconds and {apart.MEMORY // 1024**3} GiB together, and took more with this",
+    "no other check is judged: ask for fewer steps, shorter texts, or a simpler pattern",
+)
+"""Of the check that was judged when the checks came to their end."""
 
 
 def of_mistake(mistake: Mistake, check: Check) -> Said:

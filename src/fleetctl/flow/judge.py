@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from better_compute.domain.problems import INVALID_INPUT
 from fleetctl import checks, guards, preflight
 from fleetctl import plan as planning
 from fleetctl.consequences import Consequences
@@ -35,6 +36,8 @@ def judged(session: Session) -> tuple[Plan, Consequences]:
     placed = replace(made, findings=tuple(sorted([*made.findings, *found], key=in_files)))
     does = Consequences(made, session.live)
     found = guards.judged(does, override, now)
-    with killable():  # a check may take its time, and nothing is under way yet
-        found = [*found, *checks.check(does)]
+    # What is wrong in the files comes first: checks ask for what should be there, and may be wrong themselves.
+    if not any(problem.severity == "error" and problem.code == INVALID_INPUT for problem in placed.findings):
+        with killable():  # a check may take its time, and nothing is under way yet
+            found = [*found, *checks.check(does)]
     return placed.with_findings(found), does

@@ -11,6 +11,7 @@ from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.problems import Problem
 from fleetctl import checks
 from fleetctl.base import Base
+from fleetctl.checks import apart
 from fleetctl.checks.objects import Objects
 from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired
@@ -22,6 +23,7 @@ from tests.model import desired, fleet
 from tests.timing import times_as_long
 
 MIG: dict[str, Any] = {"gpu": {"mig": {"devices": {"3g.40gb": 2}}}}
+TIMES = [*range(90)]
 
 
 def rule(expr: str, each: str | None = None, severity: str = "deny", name: str = "x") -> dict[str, Any]:
@@ -134,6 +136,25 @@ class TestWhatCannotBeJudged:
         wished = entry("a", policy={"token": secret})
         [problem] = judged(Case(), wished, rules=[rule(expr, "pool")])
         assert "hunter2" not in f"{problem.message} {problem.hint} {problem.path}"
+
+    def test_one_that_takes_too_much_memory_hides_no_other(self) -> None:
+        expr = f"pools.all(p, {TIMES}.all(a, {TIMES}.all(b, ({' + '.join(['p.policy.note'] * 7)}).size() > 3)))"
+        rules = [rule(expr, name="a"), rule("false", "pool", name="b")]
+        first, second = judged(Case(), entry("a", policy={"note": "x" * 60_000}), rules=rules)
+        assert first.message == "the check a cannot be judged: it takes more than 1 GiB of memory"
+        assert (second.rule, second.message.partition(":")[0]) == ("check.b", "as it should be")
+
+    @pytest.mark.parametrize("test", ["!p.policy.note.matches('(x{1,100}){1,9}y')", "p.policy.more == p.policy.more"])
+    def test_one_that_takes_too_long_is_named_and_blocks(self, test: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(apart, "SECONDS", 1)
+        rules = [
+            rule("true", name="a"),
+            rule(f"pools.all(p, {TIMES}.all(a, {TIMES}.all(b, {' && '.join([test] * 20)})))", name="b"),
+        ]
+        wished = entry("a", policy={"note": "x" * 2_000, "more": [[n] for n in range(8_000)]})
+        [problem] = judged(Case(), wished, rules=rules)
+        assert (problem.code, problem.rule, problem.severity) == ("BLOCKED", "check.b", "error")
+        assert "all checks may take 30 seconds and 1 GiB together" in problem.message
 
     def test_one_that_cannot_be_judged_hides_no_other(self) -> None:
         rules = [

@@ -136,6 +136,14 @@ class TestErrors:
         assert "Not valid: 1 error." in ran.out
         assert fleet.on("plan").code == 3
 
+    def test_checks_are_judged_where_the_files_keep_to_the_rules(self, fleet: Fleet) -> None:
+        """Elsewhere they would ask for what is wrong already."""
+        check = "checks: [{name: none, severity: deny, each: pool, expr: 'false', message: none}]\n"
+        for class_, rules in (("metal", ["pool.class"]), ("metal-host", ["check.none"])):
+            fleet.write(f"  - {{idempotencyKey: fra1-a, class: {class_}, offers: []}}\n{check}")
+            found = json.loads(fleet.on("plan", "--format", "json").out)["findings"]
+            assert [problem["rule"] for problem in found if problem["severity"] == "error"] == rules
+
     def test_what_is_wrong_is_told_in_the_files_order(self, fleet: Fleet) -> None:
         """Pools are kept by their ids, which nobody can follow."""
         names = ["fra1-c", "fra1-a", "fra1-e", "fra1-b", "fra1-d"]
