@@ -31,10 +31,10 @@ _MOST = 1000
 """So many folders and files are looked at: the directory may be anybody's."""
 _HEAD = 4096
 """So many bytes of each of them."""
-_PART = re.compile(rb"(?:pools|offers|policies|checks)[\"']?[ \t]*:")
+_PART = re.compile(rb"(?:pools|offers|policies|checks|guards)[\"']?[ \t]*:")
 _LIKE = re.compile(rb"^[ \t{]*[\"']?(?:pools|offers|policies|checks|apiVersion)[\"']?[ \t]*:", re.MULTILINE)
-_PARTS = ("pools", "offers", "policies", "checks")
-"""What any document of a fleet may hold."""
+_PARTS = ("pools", "offers", "policies", "checks", "guards")
+"""What any document of a fleet may hold, and what would hold for all of them."""
 _OF_ONE = ("apiVersion", "fleet", "tenantId", "caller", "keyPrefix", "server")
 """What the documents of one fleet agree on."""
 

@@ -22,7 +22,9 @@ def left_out(path: Path, files: dict[str, str], named: str = "fleet.yaml", root:
 
 
 @pytest.mark.parametrize("name", ["pools.yaml", "offers.yml", "sites/fra1/pools.yaml"])
-@pytest.mark.parametrize("text", [PART, "offers:\n  - {pool: a}\n", "offers: [{pool: a}]\n"])
+@pytest.mark.parametrize(
+    "text", [PART, "offers:\n  - {pool: a}\n", "offers: [{pool: a}]\n", "guards: {maxArchives: 0}\n"]
+)
 def test_a_part_of_the_fleet_is_found_wherever_it_stands(tmp_path: Path, name: str, text: str) -> None:
     assert left_out(tmp_path, {name: text}) == name
 
