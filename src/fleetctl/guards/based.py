@@ -23,7 +23,7 @@ def check(case: Case) -> list[Problem]:
         message = f"{base.ref} has another fleet at this place, {theirs}: it guards nothing of {files.fleet}"
         hint = "compare with a base of this fleet; give it another name, caller or keyPrefix in a change of its own"
     elif base.is_own and case.plan.operations:
-        message = f"{base.ref} is the commit of these files: no guard that stood before it holds, and none was removed"
+        message = f"{base.ref} is the commit of these files: guards from before it do not hold, and nothing was removed"
         hint = "compare with the commit before the change, such as --base HEAD^ where it was merged"
         return [Problem(INVALID_STATE, _OWN, message, hint=hint, severity="warning")]
     else:
