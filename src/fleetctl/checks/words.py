@@ -29,6 +29,8 @@ _OPERATORS = {"=": "==", "and": "&&", "or": "||", "&": "&&", "|": "||", "not": "
 _UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
 _OVERLOAD = re.compile(r"found no matching overload for '([^']*)' applied to '([^']*)'")
 _TOKEN = re.compile(r"'([^']*)'")
+_HALF = re.compile(r"'([&|=])(?:\\[nrt]|[^'])'")
+"""The half of an operator, and the character behind it."""
 _EXPECTED = re.compile(r" expecting \{.*")
 _END = re.compile(r"(?:(missing .*) at|mismatched input) '<EOF>'.*")
 _NO_KEY = re.compile(r'NOT_FOUND: Key not found in map : "(.*)"')
@@ -97,7 +99,7 @@ def of_failure(failure: Failure, check: Check) -> Said:
 
 
 def _unreadable(message: str, line: str, column: int) -> Said:
-    message, what = _EXPECTED.sub("", message), "it is no CEL from here on"
+    message, what = _HALF.sub(r"'\1'", _EXPECTED.sub("", message)), "it is no CEL from here on"
     if found := _END.fullmatch(message):
         message, what = found[1] or "something is missing", "it ends too early"
     words = [token.strip() for token in _TOKEN.findall(message)] + line[: column - 1].split()[-1:]

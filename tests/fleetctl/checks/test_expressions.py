@@ -77,8 +77,13 @@ def told(expr: str, each: str = "") -> tuple[str, str]:
         (
             "pool.siteId = 'x'",
             "pool",
-            "it is no CEL from here on: token recognition error at: '= '",
+            "it is no CEL from here on: token recognition error at: '='",
             "write ==",
+        ),
+        *(
+            (expr, "", f"it is no CEL from here on: token recognition error at: '{half}'", f"write {half * 2}")
+            for half in "&|"
+            for expr in (f"true {half}", f"true {half}true", f"true {half} true")
         ),
         (
             "pool.protect and pool.protect",
@@ -102,6 +107,12 @@ def told(expr: str, each: str = "") -> tuple[str, str]:
 )
 def test_a_mistake_is_told_with_what_is_meant(expr: str, each: str, message: str, hint: str) -> None:
     assert told(expr, each) == (message, hint)
+
+
+def test_half_an_operator_at_the_end_of_a_line_is_told_like_one_inside_it() -> None:
+    [problem] = problems("  - name: x\n    severity: deny\n    message: m\n    expr: |\n      true &\n      true\n")
+    assert problem.message.endswith("token recognition error at: '&'")
+    assert problem.hint == "write &&"
 
 
 @pytest.mark.parametrize(
