@@ -63,19 +63,19 @@ def apply(request: Request, how: How) -> Finished:
     kept = Kept(how.report_file, "report")
     kept.begin()
     wished = read(request)
-    kept.check(request, wished, how.journal)
     saved = None
     if how.plan_file is not None:
         saved = saved_plan(how.plan_file)
         request = _as_planned(request, saved)
+    kept.check(request, wished, how.journal)
     # 2. Choose the target; 3. read the live state.
     with opened(request, wished) as session:
         _check_caller(session)
         # 4. Make the plan; 5. judge it by rules and guards.
         made, does = judged(session)
-        # 6. Is it the one that was approved? Nothing is written before.
-        digest = _approved(saved, how.expect, made, session)
         document = plan_report(session, made, does)
+        # 6. Is it the one that was approved? Nothing is written before.
+        digest = _approved(saved, how.expect, made, session, document)
         if made.blocked:
             lost = approval.not_repeated(saved, made, request.override) if saved else ""
             return Finished(document, EXIT_BLOCKED, (lost,) if lost else ())
@@ -125,13 +125,15 @@ def _check_caller(session: Session) -> None:
         raise Stop(EXIT_STALE, message)
 
 
-def _approved(saved: approval.SavedPlan | None, expect: str | None, made: Plan, session: Session) -> str:
+def _approved(
+    saved: approval.SavedPlan | None, expect: str | None, made: Plan, session: Session, document: PlanReport
+) -> str:
     """The digest that events will name: a plan file's also for the rest of it. Raises Stop when it is another plan."""
     if expect is not None:
         approval.by_digest(expect, made)
     if saved is None:
         return made.digest
-    approval.by_file(saved, made, session.live, session.plane, session.commit)
+    approval.by_file(saved, made, session.live, session.plane, session.commit, document)
     return saved.digest
 
 

@@ -240,6 +240,19 @@ class TestWhatARunReads:
         assert copied.read_bytes() == data
 
 
+def test_a_report_takes_the_place_of_no_file_of_the_base_that_the_plan_file_names(
+    fleet: Fleet, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    before = tmp_path_factory.mktemp("before")
+    copied, plan = before / "fleet.yaml", before / "plan.json"
+    copied.write_bytes((fleet.directory / "fleet.yaml").read_bytes())
+    data = copied.read_bytes()
+    assert fleet.on("plan", "--base-dir", str(before), "--out", str(plan)).code == 0
+    ran = fleet.on("apply", "--plan", str(plan), "--report", str(copied))
+    assert (ran.code, "would be read as one" in ran.err) == (64, True)
+    assert copied.read_bytes() == data
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 @pytest.mark.parametrize("command", ["plan", "drift", "snapshot"])
 def test_a_file_without_room_is_named(command: str, fleet: Fleet) -> None:
