@@ -132,7 +132,7 @@ def merge_base(directory: Path, ref: str) -> str:
         message = f"the history in which {ref} and HEAD went apart is not whole here"
         hint = "the clone is shallow: `git fetch --unshallow`, or fetch-depth: 0 in the job that checks out"
     elif len(found) > 1:
-        message = f"{ref} and HEAD went apart at {len(found)} commits, and none of them has the guards of all"
+        message = f"{ref} and HEAD went apart at {len(found)} commits, and each may lack a guard of another"
         hint = f"merge {ref} into what is checked out: then {ref} itself is the base"
     elif not found:
         message, hint = f"{ref} and HEAD have no commit in common here", "name a revision of the same history"

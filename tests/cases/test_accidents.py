@@ -105,7 +105,7 @@ def test_k045_a_base_whose_files_are_not_there_is_an_error(home: Home) -> None:
             with unchanged(home):
                 ran = home.run(command, *flags, *approved(command))
             assert (ran.code, ran.out) == (1, ""), ran.said
-    committed(home)
+    committed(home).git("remote", "add", "origin", "elsewhere")
     ran = home.run("plan", "--base", "release")
     assert (ran.code, "git fetch origin release" in ran.err) == (1, True)
 

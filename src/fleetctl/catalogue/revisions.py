@@ -39,7 +39,7 @@ REVISIONS: Final[Entries] = {
     ),
     "git.mergeBase": Entry(
         "It is not known from which commit both sides went apart, or there are several.",
-        "A shallow clone may end before it; of several none has the guards of all.",
+        "A shallow clone may end before it; of several, each may lack a guard of another.",
         "Fetch all history; or merge the revision into what is checked out.",
     ),
     "git.link": Entry(
