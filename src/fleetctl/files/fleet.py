@@ -63,7 +63,7 @@ def _file(path: Path) -> _Reader:
     reader = _Reader()
     real = os.path.realpath(name)
     if _is_stream(name):
-        message, hint = "a fleet is read from files, and not from stdin or a device", "name its directory, or a file of it"
+        message, hint = "a fleet is read from files, and not from stdin or a device", "name its directory"
         return reader.checked([file_problem(shown, "files.kind", message, hint)], shown)
     if os.path.islink(name) and not inside(real, os.path.realpath(path.parent)):
         message, hint = "the link leads out of its directory", "name the file itself"
