@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from better_compute.domain.problems import INVALID_INPUT, Problem
 from better_compute.domain.words import edits
@@ -65,6 +65,7 @@ _BEFORE_TURING = r"[KMP]\d+[A-Z]?|V100S?|G[PV]100|TITANV|TITANXP|TITANXPASCAL|GT
 # Blackwell and Grace: the open kernel module only.
 _OPEN_ONLY = r"G?B\d+[A-Z]?|GH\d+[A-Z]?|RTXPRO\d+[A-Z]*|RTX50[5-9]\d[A-Z0-9]*"
 _LONGEST_NAME = 128
+_ALIKE = str.maketrans("OILSB", "01158")
 _PATTERN = re.compile(r"[A-Z0-9]{1,32}")
 
 
@@ -123,12 +124,15 @@ def needs_open_module(family: str) -> bool:
 
 def nearest_family(word: str) -> str | None:
     """The family a person most likely meant by `word`; None where nothing is near, as for an architecture's name."""
-    if len(word) > _LONGEST_NAME or not any(c.isdigit() for c in word):
+    if len(word) > _LONGEST_NAME:
+        return None
+    if (bare := _bare(word)) not in KNOWN_FAMILIES and (alike := _alike().get(bare.translate(_ALIKE))):
+        return alike
+    if not any(c.isdigit() for c in word):
         return None
     derived = family_of(word) or _derive(word, re.IGNORECASE)
     if derived in KNOWN_FAMILIES:
         return derived
-    bare = re.sub(r"[^A-Z0-9]|NVIDIA|GEFORCE|TESLA", "", word.upper())
     for candidate in (bare, f"RTX{bare}"):
         if candidate in KNOWN_FAMILIES:
             return candidate
@@ -136,6 +140,16 @@ def nearest_family(word: str) -> str | None:
     near = ((edits(bare, known, reach), abs(len(bare) - len(known)), known) for known in KNOWN_FAMILIES)
     steps, _, best = min(near)
     return best if steps <= reach else derived
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"[^A-Z0-9]|NVIDIA|GEFORCE|TESLA", "", word.upper())
+
+
+@cache
+def _alike() -> dict[str, str]:
+    """Families by how they look where letters and digits do alike."""
+    return {family.translate(_ALIKE): family for family in sorted(KNOWN_FAMILIES)}
 
 
 def is_family_name(model: str) -> bool:

@@ -150,20 +150,30 @@ def _below(kind: Kind, step: Step) -> Kind:
 
 
 def _signs(root: Map) -> Iterator[Fault]:
-    """Limits are digits alone. What they mean does not tell a sign, so the text is looked at."""
-    for path, quota in _quotas(root):
-        for name, offset in zip(quota, quota.at[1::2], strict=True):
-            if quota.lines.text[offset] in "+-":
-                hint = f"write {quota[name]}"
-                yield Fault("quota.value", "a limit is written without a sign", hint, (*path, name))
+    """Numbers are written without a sign, but for a priority below 0. What they mean does not tell it, so the text is
+    looked at."""
+    for path, written in _numbers(root):
+        for name, offset in zip(written, written.at[1::2], strict=True):
+            value = written[name]
+            if written.lines.text[offset] in "+-" and type(value) in (int, float) and not value < 0:
+                rule = "quota.value" if path[-1] in ("quota", "ownerQuota") else "fleet.type"
+                yield Fault(rule, "a number is written without a sign", f"write {abs(value):.15g}", (*path, name))
 
 
-def _quotas(root: Map) -> Iterator[tuple[tuple[Step, ...], Map]]:
+def _numbers(root: Map) -> Iterator[tuple[tuple[Step, ...], Map]]:
+    """The maps of which fields are numbers."""
+    yield from (((name,), root[name]) for name in ("prices", "guards") if name in root)
+    if "offer" in root.get("defaults", ()):
+        yield ("defaults", "offer"), root["defaults"]["offer"]
     for index, pool in enumerate(root.get("pools", ())):
         if "ownerQuota" in pool:
             yield ("pools", index, "ownerQuota"), pool["ownerQuota"]
         if isinstance(pool.get("offers"), list):
-            for number, offer in enumerate(pool["offers"]):
-                yield ("pools", index, "offers", number, "quota"), offer["quota"]
-    for index, offer in enumerate(root.get("offers", ())):
-        yield ("offers", index, "quota"), offer["quota"]
+            yield from _of_offers(pool["offers"], ("pools", index, "offers"))
+    yield from _of_offers(root.get("offers", ()), ("offers",))
+
+
+def _of_offers(offers: Sequence[Map], way: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], Map]]:
+    for index, offer in enumerate(offers):
+        yield (*way, index), offer
+        yield (*way, index, "quota"), offer["quota"]

@@ -21,6 +21,8 @@ _PREFIX = r"^[A-Za-z0-9][A-Za-z0-9._:-]{2,127}$"
 _VARIABLE = "^[A-Za-z][A-Za-z0-9_]{0,63}$"
 _LIMITS = (0, UNLIMITED)
 _PRIORITIES = (PRIORITIES[0], PRIORITIES[-1])
+_MOST = 1_000_000
+"""The most that a price or a ratio may be: what is reckoned with them stays a number that people can read."""
 _SCALAR = "^[a-z][A-Za-z0-9]{0,63}$"
 
 
@@ -34,7 +36,7 @@ def text_or_more(value: object) -> str:
     return "text" if isinstance(value, str) else "more"
 
 
-def _number(low: float, high: float | None, what: str) -> Any:
+def _number(low: float, high: float, what: str) -> Any:
     return Field(ge=low, le=high, allow_inf_nan=False), Says(what, says.number(low, high))
 
 
@@ -74,10 +76,10 @@ Count = Annotated[
     Says(f"a whole number from {_LIMITS[0]} to {_LIMITS[1]}", says.whole(*_LIMITS)),
 ]
 Percent = Annotated[float, *_number(0, 100, "a number from 0 to 100")]
-Price = Annotated[float, *_number(0, None, "a number, 0 or more")]
+Price = Annotated[float, *_number(0, _MOST, f"a number from 0 to {_MOST}")]
 Oversell = Annotated[
-    Annotated[float, Field(ge=0, allow_inf_nan=False)] | None,
-    Says("a number, 0 or more, or null for no limit", says.number(0, None)),
+    Annotated[float, Field(ge=0, le=_MOST, allow_inf_nan=False)] | None,
+    Says(f"a number from 0 to {_MOST}, or null for no limit", says.number(0, _MOST)),
 ]
 Model = Annotated[str, Field(pattern=MODEL), Says("a GPU family such as H100", says.model)]
 Time = Annotated[

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from better_compute.domain.atoms import UNLIMITED
+from better_compute.domain.families import nearest_family
 from better_compute.domain.ids import is_key
 from better_compute.domain.problems import ask, nearest
 
@@ -19,6 +20,7 @@ _UNLIMITED = frozenset({"unlimited", "infinite", "infinity", "inf", "max", "all"
 _ALIASES = {"key": ("idempotencyKey", "pool"), "name": ("idempotencyKey", "fleet")}
 """What people write in the place of a field whose name does not look like it."""
 _NUMBER = re.compile(r"(-?[0-9]{1,9}(?:\.[0-9]{1,6})?) ?%?")
+_GROUPED = re.compile(r"[0-9]{1,9}(?:_[0-9]{1,9}){1,3}|[0-9]{1,3}(?: [0-9]{3}){1,3}")
 _SIZE = re.compile(r"([0-9]{1,9}) ?(Mi|Gi|Ti)B?")
 _UNIT = re.compile(r"([1-9][0-9]{0,8}|0) ?(?:[MGT]i?B?|GPUs?|x)", re.IGNORECASE)
 _HOST = re.compile(
@@ -71,8 +73,8 @@ def whole(low: int, high: int, too_high: str = "", instead: str = "") -> Callabl
         match value:
             case bool():
                 return ""
-            case str() if re.fullmatch(r"-?[0-9]{1,20}", value):
-                return f"write {min(max(int(value), low), high)}, without quotes"
+            case str() if re.fullmatch(r"-?[0-9]{1,20}", plain := _ungrouped(value)):
+                return f"write {min(max(int(plain), low), high)}" + (", without quotes" if plain == value else "")
             case str() if high == UNLIMITED and value.lower() in _UNLIMITED:
                 return f"write {high}, which reads as unlimited"
             case str():
@@ -90,21 +92,23 @@ def whole(low: int, high: int, too_high: str = "", instead: str = "") -> Callabl
     return hint
 
 
-def number(low: float, high: float | None) -> Callable[[object], str]:
+def number(low: float, high: float) -> Callable[[object], str]:
     """The nearest number."""
 
     def hint(value: object) -> str:
-        if isinstance(value, str) and (found := _NUMBER.fullmatch(value)):
-            return f"write {_within(float(found[1]), low, high):g}, without quotes or a unit"
+        if isinstance(value, str) and (found := _NUMBER.fullmatch(plain := _ungrouped(value))):
+            more = ", without quotes or a unit" if plain == value else ""
+            return f"write {min(max(float(found[1]), low), high):.15g}{more}"
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            return f"write {_within(value, low, high):g}"
+            return f"write {min(max(value, low), high):.15g}"
         return ""
 
     return hint
 
 
-def _within(value: float, low: float, high: float | None) -> float:
-    return max(value, low) if high is None else min(max(value, low), high)
+def _ungrouped(value: str) -> str:
+    """`1_000` and `1 000` as digits alone, any other text as it is."""
+    return re.sub("[_ ]", "", value) if _GROUPED.fullmatch(value) else value
 
 
 def listed(value: object) -> str:
@@ -125,7 +129,7 @@ def model(value: object) -> str:
     """A GPU family that reads like what was found."""
     if is_address(value):
         return ""
-    made = re.sub(r"[^A-Z0-9]+", "", value.upper()) if isinstance(value, str) else ""
+    made = nearest_family(value) or re.sub(r"[^A-Z0-9]+", "", value.upper()) if isinstance(value, str) else ""
     return f"write {made}" if 0 < len(made) <= 32 else text(value)
 
 

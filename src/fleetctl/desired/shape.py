@@ -84,7 +84,7 @@ class PoolDefaults(Record):
     )
     gpu_model: Annotated[
         Line, Field(json_schema_extra={"pattern": MODEL}), Says("a GPU family such as H100", says.text)
-    ] = optional("The one GPU family, as inventory derives it: H100 for NVIDIA H100 80GB HBM3.")
+    ] = optional("The one GPU family, as inventory derives it (H100 for NVIDIA H100 80GB HBM3).")
     sharing: Annotated[Line, known(*ATOMS), Says("a sharing mode", says.text)] = optional(
         f"How a GPU is shared; left out: {DEFAULT_SHARING}. timeslice and mps serve the owner alone."
     )
@@ -198,7 +198,7 @@ class Check(Record):
 
     name: Id = required("What the check is called, in this fleet alone.")
     severity: Annotated[CheckSeverity, Says("deny or warn", says.word(*get_args(CheckSeverity)))] = required(
-        "What follows where it is false: deny blocks the plan, warn tells."
+        "What follows where it is false, deny (the plan is blocked) or warn (it is told)."
     )
     each: Annotated[Each, Says(f"one of {', '.join(get_args(Each))}", says.word(*get_args(Each)))] = optional(
         "What the expression sees one at a time; left out: lists of all."
@@ -207,7 +207,9 @@ class Check(Record):
         str,
         Field(pattern=r"[^\s]", max_length=EXPR_MOST),
         Says(f"an expression in CEL, of {EXPR_MOST:,} characters at most", says.text),
-    ] = required("Variables: pools, offers, operations and capacity (lists), or the one that each names.")
+    ] = required(
+        "What is to be true, of pools, offers, operations and capacity (lists), or of the one that each names."
+    )
     message: Sentence = required("What is wrong where it is false.")
 
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator
 
-from fleetctl.desired import check
+from fleetctl.desired import check, shape
 from fleetctl.desired.load import assemble
+from fleetctl.desired.records import meaning
 from fleetctl.desired.schema import schema
 from fleetctl.files import FilesError
 from tests.fleets import Fleet, fleets
@@ -61,6 +62,17 @@ def test_every_field_is_described() -> None:
         if not field.get("description")
     ]
     assert silent == []
+
+
+def test_what_a_required_field_means_reads_well_behind_a_colon() -> None:
+    """`it is missing: …` has one of its own."""
+    records = [shape.Check, shape.Embedded, shape.Expected, shape.Freeze, shape.ListedOffer]
+    needed = {
+        field.description or "" for each in records for field in each.model_fields.values() if field.is_required()
+    }
+    needed |= {meaning(shape.Pool, name) for name in shape.POOL_NEEDS}
+    assert len(needed) > 10
+    assert [each for each in needed if ":" in each] == []
 
 
 GOOD = [
