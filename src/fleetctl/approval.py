@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,13 +14,24 @@ from fleetctl.history import History, LastEvent, Subject
 from fleetctl.live import Live
 from fleetctl.override import Override, rule
 from fleetctl.plan import Operation, Plan, Scope
-from fleetctl.words import time
+from fleetctl.plan.digest import canonical_after
+from fleetctl.spelling import seal
+from fleetctl.words import joined, time
 
 if TYPE_CHECKING:
     from better_compute.client import Client
 
 
 _NEW = "make a new plan"
+MAY_MOVE = {
+    "n": "the order follows from live facts too, which others may change",
+    "dependsOn": "names operations by the order",
+    "effects": "tell of reservations, which come and go",
+    "gpuModel": "is another's to change where the files leave a pool's terms alone",
+    "reason": "may tell a line of the files",
+    "source": "is a line of the files, and the same wish may have moved to another",
+}
+"""Of an operation: what may differ between two plans of one digest, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,7 @@ class SavedOperation:
 class SavedPlan:
     """What a plan file approves. Times are epoch milliseconds; `commit` is that of the files, if they have one. The
     plan is made again with the same base (a commit, or a directory), and of the same part of the fleet. What it lets
-    pass, by `allow` and for a `reason`, is given again."""
+    pass, by `allow` and for a `reason`, is given again. `document` is the file itself, that somebody was shown."""
 
     scope: Scope
     digest: str
@@ -50,6 +62,7 @@ class SavedPlan:
     commit: str | None
     expires_at: int | None
     operations: tuple[SavedOperation, ...]
+    document: Mapping[str, Any] = field(repr=False)
     base_ref: str | None = None
     base_dir: str | None = None
     prune: bool = False
@@ -77,8 +90,11 @@ def by_digest(expected: str, plan: Plan) -> None:
         raise Stop(EXIT_STALE, message, rule="plan.digest")
 
 
-def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: str | None) -> None:
-    """`--plan`: equal, or the rest of it after a run that was killed. `commit` is that of the files now.
+def by_file(
+    saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: str | None, shown: Mapping[str, Any]
+) -> None:
+    """`--plan`: equal, or the rest of it after a run that was killed. `commit` is that of the files now, `shown` the
+    report of the plan that was made now.
 
     Raises Stop with every difference otherwise.
     """
@@ -95,6 +111,7 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: st
         hint = f"if {saved.url} is meant, {flag}; else {_NEW}" if elsewhere else _NEW
         details = (*where, *_commits(saved.commit, commit), *differences)
         raise Stop(EXIT_STALE, _other_inputs(same=same, elsewhere=elsewhere), details, hint, "plan.inputs")
+    _check_unaltered(saved, plan, shown, live.instance.digest_key)
     if saved.digest == plan.digest:
         return
     both: list[SavedOperation | Operation] = [*saved.operations, *plan.operations]
@@ -113,6 +130,51 @@ def by_file(saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: st
     if moved or differences:
         message = "the plan is stale: the live state is not the one it was made for"
         raise Stop(EXIT_STALE, message, (*differences, *moved), _NEW, "plan.stale")
+
+
+def _check_unaltered(saved: SavedPlan, plan: Plan, shown: Mapping[str, Any], key: bytes) -> None:
+    """Somebody approved what the file shows. The seal tells of every alteration; whoever may read the key as well
+    cannot have an operation shown that is another than its digest says."""
+    altered = _altered(saved, shown["operations"])
+    if saved.digest == plan.digest:
+        altered += _differences(saved.operations, plan)
+    doubled = len(set(saved.operations)) < len(saved.operations)
+    if altered or doubled or not hmac.compare_digest(seal(saved.document, key), saved.document["seal"]):
+        raise Stop(EXIT_STALE, "the plan file was altered since it was made", altered, _NEW, "plan.file")
+
+
+def _altered(saved: SavedPlan, shown: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Operations that are the same by their digests, and of which the file shows something else."""
+    now = {other["digest"]: other for other in shown}
+    pairs = zip(saved.operations, saved.document["operations"], strict=True)
+    return [
+        f"{o.action} {_object(o.name, o.subject)}: {joined(names)} altered"
+        for o, one in pairs
+        if (other := now.get(o.digest)) is not None and one != other and (names := _unlike(one, other))
+    ]
+
+
+def _unlike(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The fields that differ between two operations of one digest, and must not."""
+    names = [name for name in one if name not in MAY_MOVE and one[name] != other[name]]
+    return [name for name in names if _in_one_form(name, one[name]) != _in_one_form(name, other[name])]
+
+
+def _in_one_form(name: str, value: Any) -> Any:
+    """Files may spell the same in another way since."""
+    if name == "changes":
+        return [{**change, "after": _wished(change)} for change in value]
+    return canonical_after(value) if name == "after" else value
+
+
+def _wished(change: Mapping[str, Any]) -> Any:
+    """The later value, if there is one, in one form: below the names that lead to it."""
+    if "after" not in change:
+        return None
+    value = change["after"]
+    for name in reversed(change["path"].split(".")):
+        value = {name: value}
+    return canonical_after(value)
 
 
 def _moved(events: Iterable[LastEvent], names: Mapping[str, str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import re
 from collections.abc import Mapping
@@ -54,6 +55,14 @@ def sha256(value: Any) -> str:
 def checksum(document: Mapping[str, Any]) -> str:
     """SHA-256 of a plan file without its own `checksum`."""
     return sha256({name: value for name, value in document.items() if name != "checksum"})
+
+
+def seal(document: Mapping[str, Any], key: bytes) -> str:
+    """HMAC of a plan file without `seal` and `checksum`: whoever has not the key can make no other file of it."""
+    import msgspec  # as above
+
+    sealed = {name: value for name, value in document.items() if name not in ("seal", "checksum")}
+    return hmac.new(key, b"seal" + msgspec.json.encode(sealed, order="sorted"), hashlib.sha256).hexdigest()
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -14,14 +14,18 @@ import pytest
 from better_compute.client import Client
 from fleetctl import approval
 from fleetctl.approval import SavedOperation, SavedPlan, _differences
+from fleetctl.consequences import Consequences
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_STALE, Stop
-from fleetctl.live import read
+from fleetctl.live import Live, read
 from fleetctl.plan import Plan, make
+from fleetctl.report.forms import PlanReport
+from fleetctl.report.of_plan import of_plan
 from fleetctl.report.plan_file import saved_plan
 from tests.e2e.edge import apply_over, straight
 from tests.e2e.homes import Home, entry, pool_id
 from tests.e2e.partly import do
+from tests.fleetctl.report.world import a_header
 from tests.timing import times_as_long
 
 Hand = Callable[[Client], Any]
@@ -58,12 +62,16 @@ def judge(home: Home, saved: SavedPlan, commit: str | None = None, url: str | No
         live = read(client, url or saved.url, "root")
         plan: Plan = make(load(home.directory), live)
         try:
-            approval.by_file(saved, plan, live, client, commit)
+            approval.by_file(saved, plan, live, client, commit, shown(plan, live))
         except Stop as stop:
             if stop.exit_code != EXIT_STALE:
                 raise
             return (stop.message, *stop.details)
     return ()
+
+
+def shown(plan: Plan, live: Live) -> PlanReport:
+    return of_plan(plan, a_header(), Consequences(plan, live))
 
 
 def test_a_plan_as_it_was_made_may_run(home: Home) -> None:
@@ -177,7 +185,7 @@ def test_a_call_of_the_killed_run_may_land_after_the_live_state_was_read(home: H
         live = read(client, "", "root")
         plan = make(load(home.directory), live)
         do(home, numbers(home, "update"), saved.digest)
-        approval.by_file(saved, plan, live, client, None)
+        approval.by_file(saved, plan, live, client, None, shown(plan, live))
     outcomes = apply_over(home, straight, plan, digest=saved.digest)
     assert {(o.operation.action, o.note) for o in outcomes if o.note} == {("update", "already as wished")}
     assert home.is_settled()
@@ -249,7 +257,7 @@ def test_how_the_control_plane_that_was_planned_for_is_asked(home: Home, planned
         live = read(client, "http://127.0.0.1:1", "root")
         plan = make(load(home.directory), live)
         with pytest.raises(Stop) as caught:
-            approval.by_file(saved, plan, live, client, None)
+            approval.by_file(saved, plan, live, client, None, shown(plan, live))
     assert caught.value.hint == f"if {planned_for} is meant, {flag}; else make a new plan"
 
 

@@ -24,6 +24,7 @@ def header(session: Session, expires_at: int | None = None) -> Header:
         derivation=live.instance.derivation,
         server_overridden=session.target.overridden,
         created_at=live.instance.now,
+        digest_key=live.instance.digest_key,
         commit=session.commit,
         allow=override.numbers,
         reason=override.reason,

@@ -110,7 +110,7 @@ def _is_live(live: ExplainedLive, verbose: bool) -> Iterator[Section]:
 
 
 def _terms(terms: dict[str, Any]) -> Iterator[str]:
-    yield from (f"{name} {values.value(value)}" for name, value in terms.items())
+    yield from (f"{escape(name)} {values.value(value)}" for name, value in terms.items())
 
 
 def _rows(rows: dict[str, int]) -> str:
@@ -131,7 +131,7 @@ def _machines(machines: Machines, atom: str) -> Iterator[str]:
     yield f"{count(machines['nodes'], 'machine')}, {count(machines['hostNodes'], 'host')}"
     yield from (f"{hosts:,} with {escape(model)}" for model, hosts in sorted(machines["models"].items()))
     if machines["schedulable"] is not None:
-        yield f"{machines['schedulable']:,} {atom}"
+        yield f"{machines['schedulable']:,} {escape(atom)}"
     if machines["tenantOwnedNodes"]:
         yield f"{machines['tenantOwnedNodes']:,} owned by tenants"
 

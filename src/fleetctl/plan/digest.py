@@ -52,7 +52,7 @@ def content(operation: Operation, key: bytes) -> dict[str, Json]:
         "action": operation.action,
         "poolId": operation.pool_id,
         "toTenantId": operation.to_tenant_id,
-        "after": conceal(_canonical(operation.after), keyed),
+        "after": conceal(canonical_after(operation.after), keyed),
         "precondition": dict(operation.precondition),
     }
 
@@ -78,10 +78,13 @@ def _place(content: Mapping[str, Json]) -> tuple[str, int, str]:
     return content["poolId"], _RANKS[content["action"]], content["toTenantId"] or ""
 
 
-def _canonical(after: Json) -> Json:
-    """A policy by its canonical values. Rows of 0 are no rows: every operation names those that are to go, so what it
-    does to the others follows from its precondition."""
+def canonical_after(after: Json) -> Json:
+    """What an operation leaves, in one form: a policy by its canonical values. Rows of 0 are no rows: every operation
+    names those that are to go, so what it does to the others follows from its precondition."""
     if not isinstance(after, dict):
         return after
     forms = {"policy": canonical, "quota": without_zeros, "ownerQuota": without_zeros}
-    return {name: forms[name](value) if name in forms else value for name, value in after.items()}
+    return {
+        name: forms[name](value) if name in forms and isinstance(value, dict) else value
+        for name, value in after.items()
+    }

@@ -16,7 +16,7 @@ from fleetctl.plan.grants import PoolFacts
 from fleetctl.plan.operation import ACTIONS
 from fleetctl.report import forms, parts, problems, tenants
 from fleetctl.report.parts import Header
-from fleetctl.spelling import checksum
+from fleetctl.spelling import checksum, seal
 
 _MOST_FOREIGN = 100
 """Of what is nobody's business here no more are named."""
@@ -36,6 +36,7 @@ def of_plan(plan: Plan, header: Header, does: Consequences, undone: Sequence[Und
         "inputs": plan.inputs,
         "digest": plan.digest,
         "checksum": "",
+        "seal": "",
         "expiresAt": header.expires_at,
         "allow": dict(header.allow),
         "reason": None if header.reason is None else mask_text(header.reason),
@@ -51,6 +52,7 @@ def of_plan(plan: Plan, header: Header, does: Consequences, undone: Sequence[Und
         "capacity": tenants.capacity(does.ledger),
         "summary": _summary(plan, undone),
     }
+    report["seal"] = seal(report, header.digest_key)
     report["checksum"] = checksum(report)
     return report
 

@@ -21,8 +21,8 @@ _NAMES = re.compile(r"[^.\[\]\"]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a report is of. Times are epoch milliseconds by the server's clock. `snapshot`: the live state was read from
-    a file."""
+    """What a report is of. Times are epoch milliseconds by the server's clock; `digest_key` seals a plan. `snapshot`:
+    the live state was read from a file."""
 
     fleet: str
     tenant_id: str
@@ -33,6 +33,7 @@ class Header:
     derivation: str
     server_overridden: bool
     created_at: int
+    digest_key: bytes = field(repr=False)
     commit: str | None = None
     allow: Mapping[str, int] = field(default_factory=dict)
     reason: str | None = None

@@ -40,6 +40,7 @@ def saved_plan(path: Path) -> SavedPlan:
         commit=plan["commit"],
         expires_at=plan["expiresAt"],
         operations=tuple(operations),
+        document=plan,
         base_ref=plan["base"] and plan["base"]["commit"],
         base_dir=plan["base"]["ref"] if plan["base"] and plan["base"]["commit"] is None else None,
         prune=plan["prune"],

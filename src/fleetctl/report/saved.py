@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, did_you_mean
-from fleetctl.report import forms
+from fleetctl.report import forms, sides
 from fleetctl.spelling import FORMAT_VERSION, canonical_text, checksum
 
 _ALTERED = "the plan does not match its digest"
@@ -29,6 +29,7 @@ def read_plan(data: bytes) -> forms.PlanReport:
                 f"the plan file is of formatVersion {version!r}, and this build reads {FORMAT_VERSION} alone"
             )
         plan: forms.PlanReport = msgspec.convert(head, forms.PlanReport)
+        sides.check(plan["operations"])
         altered = file_bytes(plan) != data or checksum(plan) != plan["checksum"]
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise _altered(f"{_ALTERED}: {error}") from error

@@ -18,7 +18,7 @@ Outcome = Callable[[list[str]], tuple[int, str, str, dict[str, str]]]
 
 MANY = range(60)
 FILLER = "x" * 80
-OF_THE_MOMENT = re.compile(r"""\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|\b\d{13}\b|"checksum": ?"\w+\"""")
+OF_THE_MOMENT = re.compile(r"""\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|\b\d{13}\b|"(?:checksum|seal)": ?"\w+\"""")
 
 BASES = {
     "init": "init new",

@@ -241,6 +241,7 @@ def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
         "inputs": "ab" * 32,
         "digest": DIGEST,
         "checksum": "cd" * 32,
+        "seal": "ef" * 32,
         "expiresAt": NOW + 86_400_000 if rich else None,
         "allow": {"withdrawals": 12} if rich else {},
         "reason": "site closes" if rich else None,

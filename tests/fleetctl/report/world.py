@@ -55,6 +55,7 @@ def a_header(**fields: Any) -> Header:
         "derivation": DERIVATION,
         "server_overridden": False,
         "created_at": NOW,
+        "digest_key": b"k" * 32,
     }
     return Header(**{**common, **fields})
 

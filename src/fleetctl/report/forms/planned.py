@@ -153,12 +153,13 @@ class PlanSummary(TypedDict):
 
 class PlanReport(Headed):
     """A plan, and the file that `plan --out` writes. `digest` is of what will be done, `inputs` of what the files wish,
-    `checksum` of the whole file without itself. `sequence` is the owner's last event in the live state. `base` of null:
-    the files were compared with none, and its guards were not checked; `prune`: removed pools that it names are
-    archived; `selection` of null: the plan is of the whole fleet; `notes` tell which pools were found otherwise than by
-    keys; `drift` are the operations that are not of this change, or not of it alone, null without a base; `foreign`
-    are the first 100 of those pools. `losses` and `gains` are gross, the largest first; `guards` those that count
-    something. `snapshot`: the live state was read from a file."""
+    `checksum` of the whole file without itself; `seal` is of the whole file too, under the tenant's key, so that apply
+    takes no other. `sequence` is the owner's last event in the live state. `base` of null: the files were compared with
+    none, and its guards were not checked; `prune`: removed pools that it names are archived; `selection` of null: the
+    plan is of the whole fleet; `notes` tell which pools were found otherwise than by keys; `drift` are the operations
+    that are not of this change, or not of it alone, null without a base; `foreign` are the first 100 of those pools.
+    `losses` and `gains` are gross, the largest first; `guards` those that count something. `snapshot`: the live state
+    was read from a file."""
 
     kind: Literal["plan"]
     sequence: int
@@ -169,6 +170,7 @@ class PlanReport(Headed):
     inputs: str
     digest: str
     checksum: str
+    seal: str
     expiresAt: int | None  # noqa: N815 (JSON is camelCase)
     allow: dict[str, int]
     reason: str | None

@@ -1,0 +1,194 @@
+"""A plan file approves what it shows: whatever is altered in it, under a right checksum, it runs no more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleetctl import approval
+from fleetctl.approval import MAY_MOVE
+from fleetctl.consequences import Consequences
+from fleetctl.desired.load import load
+from fleetctl.errors import EXIT_STALE, Stop
+from fleetctl.live import read
+from fleetctl.plan import make
+from fleetctl.report.of_plan import of_plan
+from fleetctl.report.plan_file import saved_plan
+from fleetctl.spelling import canonical_text, checksum, seal
+from tests.altered import leaves, with_value, without
+from tests.e2e.homes import Home, entry, unchanged
+from tests.fleetctl.report.world import a_header
+
+OTHERS: dict[str, tuple[str, ...]] = {
+    "action": ("offer", "archive"),
+    "severity": ("safe", "lowers"),
+    "code": ("new", "changed"),
+    "kind": ("id", "key"),
+}
+"""Other values of fields that know a few alone."""
+
+
+@dataclass
+class Approved:
+    """A plan file, and how it is judged at a live state that did not move."""
+
+    plan: dict[str, Any]
+    key: bytes
+    judge: Callable[[dict[str, Any]], Stop | None]
+
+    def signed(self, plan: dict[str, Any], *, sealed: bool = False) -> Stop | None:
+        """Judged with a checksum that fits, and a seal where whoever altered it could read the key."""
+        again = {**plan, "seal": seal(plan, self.key)} if sealed else plan
+        return self.judge({**again, "checksum": checksum(again)})
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """Five pools are live; the files want something of every action, a secret among it."""
+    home = Home(tmp_path)
+    secret = {"registry": {"password": "one"}}
+    home.wish(entry("a", {"acme": 8, "globex": 8}, policy=secret), entry("b", "unmanaged"), entry("c", {"acme": 1}))
+    home.apply()
+    home.wish(
+        entry("a", {"acme": 6}, policy={"registry": {"password": "two"}, "maxPending": "6h"}),
+        entry("b", "unmanaged", ownerQuota={"gpu": 64}),
+        {"idempotencyKey": "c", "archived": True},
+        entry("d", {"acme": 32}, policy=secret),
+        guards={"maxArchives": 1, "maxWithdrawals": 9},
+    )
+    return home
+
+
+def saved(home: Home) -> Path:
+    path = home.directory.parent / "plan.json"
+    home.plan("--out", path)
+    return path
+
+
+@pytest.fixture
+def approved(home: Home) -> Iterator[Approved]:
+    path = saved(home)
+    with home.hand("sa_fleet") as client:
+        live = read(client, json.loads(path.read_text())["server"]["url"], "root")
+        plan = make(load(home.directory), live)
+        shown = of_plan(plan, a_header(), Consequences(plan, live))
+
+        def judge(document: dict[str, Any]) -> Stop | None:
+            path.write_text(canonical_text(document))
+            try:
+                approval.by_file(saved_plan(path), plan, live, client, None, shown)
+            except Stop as stop:
+                return stop
+            return None
+
+        yield Approved(json.loads(path.read_text()), live.instance.digest_key, judge)
+
+
+def others(name: str | int, value: Any) -> Iterator[Any]:
+    """Some other values, of the same type where there is one."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | float):
+        yield from (value + 1, 0 if value else 2)
+    elif isinstance(value, str):
+        yield from OTHERS.get(str(name), (f"{value}x", "0" * len(value), ""))
+    else:
+        yield from ("x", 1)
+
+
+def alterations(plan: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
+    """Each leaf with other values and left out, with the way to it. The checksum is made to fit anyhow."""
+    for path, value in leaves(plan):
+        if path != ("checksum",):
+            yield from ((path, with_value(plan, path, other)) for other in others(path[-1], value) if other != value)
+            yield path, without(plan, path)
+
+
+def test_a_plan_as_it_was_made_is_approved(approved: Approved) -> None:
+    assert approved.signed(approved.plan) is None
+    assert approved.signed(approved.plan, sealed=True) is None
+    assert {o["action"] for o in approved.plan["operations"]} == set(approved.plan["summary"]["actions"])
+
+
+def test_every_alteration_is_refused_whatever_it_is_of(approved: Approved) -> None:
+    found = [(path, approved.signed(altered)) for path, altered in alterations(approved.plan)]
+    assert len(found) > 1000
+    assert [path for path, stop in found if stop is None or stop.exit_code != EXIT_STALE] == []
+
+
+def test_who_can_read_the_key_cannot_show_another_operation_either(approved: Approved) -> None:
+    """Only what may move from plan to plan is taken from a file that is sealed with the right key."""
+    passed = {
+        path[2]
+        for path, altered in alterations({"operations": approved.plan["operations"]})
+        if approved.signed({**approved.plan, **altered}, sealed=True) is None
+    }
+    assert passed == set(MAY_MOVE)
+
+
+def test_an_operation_more_or_less_is_refused_and_named(approved: Approved) -> None:
+    operations = approved.plan["operations"]
+    for index, left_out in enumerate(operations):
+        for some in (operations[:index] + operations[index + 1 :], [*operations, left_out]):
+            assert approved.signed({**approved.plan, "operations": some}, sealed=True) is not None
+    stop = approved.signed({**approved.plan, "operations": [o for o in operations if o["action"] != "create"]})
+    assert stop is not None
+    assert stop.details == ("to be done now, and not planned: create d",)
+
+
+def test_the_operation_that_differs_is_named(approved: Approved) -> None:
+    (index,) = (
+        n
+        for n, o in enumerate(approved.plan["operations"])
+        if (o["key"], o["toTenantId"], o["before"]) == ("d", "acme", None)
+    )
+    stop = approved.signed(with_value(approved.plan, ("operations", index, "after", "quota", "gpu"), 1))
+    assert stop is not None
+    assert (stop.message, stop.details) == (
+        "the plan file was altered since it was made",
+        ("offer d for acme: after altered",),
+    )
+
+
+def test_a_secret_that_is_shown_as_one_stays_one(approved: Approved) -> None:
+    """It is written in the file as it is in the plan made anew, and the digests tell whether it is the same."""
+    assert '"password": "(sensitive)"' in json.dumps(approved.plan)
+    assert approved.signed(approved.plan) is None
+
+
+def test_an_altered_plan_file_ends_a_run_before_the_first_write(home: Home) -> None:
+    path = saved(home)
+    plan = json.loads(path.read_text())
+    plan["operations"] = [o for o in plan["operations"] if o["action"] != "create"]
+    path.write_text(canonical_text({**plan, "checksum": checksum(plan)}))
+    with unchanged(home):
+        ran = home.run("apply", "--plan", path)
+    assert ran.code == EXIT_STALE, ran.said
+    assert "to be done now, and not planned: create d" in ran.err
+
+
+def test_the_rest_of_an_altered_plan_is_refused_too(home: Home) -> None:
+    path = saved(home)
+    home.apply("--plan", path)
+    plan = json.loads(path.read_text())
+    plan["operations"][0]["effects"] = ["none"]
+    path.write_text(canonical_text({**plan, "checksum": checksum(plan)}))
+    with unchanged(home):
+        assert "was altered since it was made" in home.run("apply", "--plan", path).err
+
+
+def test_the_same_wish_in_another_spelling_is_approved(home: Home) -> None:
+    path = saved(home)
+    home.wish(
+        {"idempotencyKey": "c", "archived": True},
+        entry("d", {"acme": 32}, policy={"registry": {"password": "one"}}),
+        entry("b", "unmanaged", ownerQuota={"gpu": 64, "vcpu": 0}),
+        entry("a", {"acme": 6}, policy={"maxPending": "360m", "registry": {"password": "two"}}),
+        guards={"maxArchives": 1, "maxWithdrawals": 9},
+    )
+    assert home.apply("--plan", path).report["summary"]["done"] == len(json.loads(path.read_text())["operations"])
