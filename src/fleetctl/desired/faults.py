@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from pydantic import Tag, TypeAdapter, ValidationError
 
+from better_compute.domain.policy import is_sensitive_name
 from fleetctl.desired import says
 from fleetctl.desired.homes import home
 from fleetctl.desired.kinds import Variables
@@ -111,6 +112,8 @@ def _fault(error: str, loc: tuple[Step, ...], value: object, root: type[Record] 
         hint = record.blank.get(name, "leave it out, or give it a value")
         return Fault("fleet.null", "it is null, as a name with nothing after it is", hint, path)
     said = said or Says("of another type")
+    if any(is_sensitive_name(step) for step in path if isinstance(step, str)):
+        return Fault(said.rule, f"it must be {said.must}", "", path)
     return Fault(said.rule, said.message(value), said.hint(value) or says.sized(name, value), path)
 
 

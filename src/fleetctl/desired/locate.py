@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from better_compute.domain.ids import is_key
+from better_compute.domain.policy import is_sensitive_name
 from better_compute.domain.policy.urls import mask_cut
 from better_compute.domain.problems import Source
 from fleetctl.desired.place import Place
@@ -33,14 +34,16 @@ def locate(place: Place, path: str) -> Source:
 
 def spell(root: Mapping[str, Any], path: Sequence[Step]) -> str:
     """A way into a document in words: `pools[fra1-h100].offers[acme].quota.gpu`. Pools go by key or id, their offers
-    by tenant, other items by number."""
+    by tenant, other items by number. What stands below a sensitive name is a secret, names too."""
     spelt, value = "", root
     for depth, step in enumerate(path):
         if isinstance(step, int):
             spelt += f"[{_item_name(value, step, tuple(path[:depth]))}]"
         else:
-            name = step if len(step) <= _LONGEST_NAME else mask_cut(step, _LONGEST_NAME) + "…"
+            name = mask_cut(step, _LONGEST_NAME) + ("…" if len(step) > _LONGEST_NAME else "")
             spelt += f".{name}" if spelt else name
+            if is_sensitive_name(step):
+                break
         value = _child(value, step)
     return spelt
 

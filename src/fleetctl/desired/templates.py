@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from better_compute.domain.policy import mask
+from better_compute.domain.policy import SENSITIVE, is_sensitive_name, mask
 from better_compute.domain.policy.urls import mask_cut
 from fleetctl.desired.faults import Fault, variables
 from fleetctl.desired.locate import Step
@@ -176,8 +176,11 @@ def _misused(text: Any, way: tuple[Step, ...], of_name: bool, known: tuple[str, 
         if not end:
             yield Fault(VARIABLE, "this ${ has no } after a name", "write $${ where ${ itself is meant", way)
             return
-        message = f"forEach has no variable {mask_cut(name, _LONGEST)}; it has {', '.join(known)}"
-        yield Fault(VARIABLE, message, near(name.strip(), known) or "write $${ where ${ itself is meant", way)
+        hidden = any(is_sensitive_name(step) for step in way if isinstance(step, str))
+        shown = SENSITIVE if hidden else mask_cut(name, _LONGEST)
+        message = f"forEach has no variable {shown}; it has {', '.join(known)}"
+        meant = "" if hidden else near(name.strip(), known)
+        yield Fault(VARIABLE, message, meant or "write $${ where ${ itself is meant", way)
 
 
 def _entries(template: Map) -> Iterator[Made]:

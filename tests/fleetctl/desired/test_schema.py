@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from fleetctl.desired import check, shape
 from fleetctl.desired.load import assemble
-from fleetctl.desired.records import meaning
+from fleetctl.desired.records import Record, meaning
 from fleetctl.desired.schema import schema
 from fleetctl.files import FilesError
 from tests.fleets import Fleet, fleets
@@ -66,7 +66,7 @@ def test_every_field_is_described() -> None:
 
 def test_what_a_required_field_means_reads_well_behind_a_colon() -> None:
     """`it is missing: …` has one of its own."""
-    records = [shape.Check, shape.Embedded, shape.Expected, shape.Freeze, shape.ListedOffer]
+    records: list[type[Record]] = [shape.Check, shape.Embedded, shape.Expected, shape.Freeze, shape.ListedOffer]
     needed = {
         field.description or "" for each in records for field in each.model_fields.values() if field.is_required()
     }
