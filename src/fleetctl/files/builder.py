@@ -20,7 +20,7 @@ from fleetctl.files.anchors import OPEN, Anchors
 from fleetctl.files.document import Document, Map, Seq
 from fleetctl.files.reading import Reading
 from fleetctl.files.scalars import Scalar, ScalarError
-from fleetctl.files.text import CONTROL
+from fleetctl.files.text import CONTROL, no_space
 
 Event = Any
 """An event of the parser. All that are asked have marks, which its stubs do not know."""
@@ -48,8 +48,8 @@ def documents(reading: Reading) -> Iterator[Document]:
         if isinstance(root, Map):
             yield Document(reading.file, root, first.start_mark.line + 1)
         elif root is not None:
-            hint = "begin with a field of a fleet and a colon"
-            reading.report(_at(first), "yaml.root", "the document is not a map", hint)
+            wrong = (_at(first), "yaml.root", "the document is not a map", "begin with a field of a fleet and a colon")
+            reading.report(*(no_space(reading.text, _at(first), _at(first)) or wrong))
         else:
             reading.empty = reading.empty or reading.lines.place(start)[0]
 
@@ -185,7 +185,8 @@ class _Builder:
             name, _, _ = event.value.partition(":")  # what follows may be a password
             message = f"{self._r.quote(name, key=True)}: has no space after its colon"
             self._r.trail[-1] = name
-            self._r.report(start, "yaml.syntax", message, "write `key: value`, or quote the key")
+            wrong = (start, "yaml.syntax", message, "write `key: value`, or quote the key")
+            self._r.report(*(no_space(self._r.text, start, start) or wrong))
 
     def _check_indent(self, key: Event, event: Event) -> None:
         """Report a quoted value with a line that is not indented deeper than its key: that is what a forgotten quote

@@ -12,7 +12,7 @@ from fleetctl.files.document import Documents
 from fleetctl.files.reading import Reading, UnreadableError
 from fleetctl.files.scalars import Scalars
 from fleetctl.files.syntax import refusal
-from fleetctl.files.text import paired, to_text
+from fleetctl.files.text import as_yaml, to_text
 
 
 def read_text(data: bytes, file: str, scalars: Scalars | None = None) -> Documents:
@@ -21,7 +21,7 @@ def read_text(data: bytes, file: str, scalars: Scalars | None = None) -> Documen
     Pass one `scalars` to all files of a fleet. Raises FilesError with every problem that could be found, each with
     its place.
     """
-    text = paired(to_text(data, file))
+    text = as_yaml(to_text(data, file))
     reading = Reading(text, file, Scalars() if scalars is None else scalars)
     found = Documents()
     with suppress(UnreadableError):

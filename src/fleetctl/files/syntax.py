@@ -14,6 +14,7 @@ from yaml.tokens import ScalarToken
 from better_compute.domain.policy import SENSITIVE, is_sensitive_name
 from fleetctl.files.reading import TOO_DEEP
 from fleetctl.files.scalars import clip
+from fleetctl.files.text import no_space
 
 _SYNTAX, _ALIAS, _DIRECTIVE = "yaml.syntax", "yaml.alias", "yaml.directive"
 _TAB = ("yaml.tab", "a tab outside a value: it cannot indent or separate", "use spaces")
@@ -61,6 +62,8 @@ _WORD = re.compile(r"\S+")
 _KEY = re.compile(r"[\w.-]+:(?=[^\s/])")
 _FROM_CONTEXT = re.compile("simple key|scanning a quoted|directive|tag|anchor|alias")
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
+_LONGEST_KEY = 1024
+"""As the parser has it."""
 _CLOSING = {"[": "]", "{": "}"}
 _CONTENT = re.compile(r"^ *[^\s#].*", re.MULTILINE)
 _BETWEEN = re.compile(r"(?<!\S)#.*|(\t)|(#)")
@@ -90,6 +93,8 @@ def refusal(text: str, error: yaml.YAMLError | None, *, in_secret: bool = False)
         return (0, _SYNTAX, f"this is not YAML: {clip(str(error))}", "check the file")
     doing, said, at = getattr(error, "context", None) or "", getattr(error, "problem", None) or "", mark.index
     found, scalar, opened = _look(text, begun.index if begun and isinstance(error, ScannerError) else at)
+    above = scalar.start_mark.index if scalar and not scalar.style else at  # plain text that may go on here
+    found = found or no_space(text, above, at) or _no_key(text, at, scalar)
     if found or (found := _never_closed(text, said, mark, scalar, opened, in_secret)):
         return found
     if _FROM_CONTEXT.search(doing):
@@ -131,6 +136,21 @@ def _lax(text: str, start: int, end: int) -> Refusal | None:
         if found[2]:
             return (found.start(), _SYNTAX, "a comment with no space before its #", f"write one, or {_QUOTE}")
     return None
+
+
+def _no_key(text: str, at: int, scalar: Any) -> Refusal | None:
+    """A name that is right but for its length, or for the line of its colon."""
+    if not scalar or text[at : at + 1] != ":" or text[scalar.end_mark.index : at].strip():
+        return None
+    start, end = scalar.start_mark.index, scalar.end_mark.index
+    if end - start > _LONGEST_KEY:
+        message = f"a key of {end - start} characters, the most is {_LONGEST_KEY}"
+        return (start, _SYNTAX, message, "write a shorter one")
+    return (
+        (at, _SYNTAX, "the colon of a key stands below it", "write it on the line of the key")
+        if "\n" in text[end:at]
+        else None
+    )
 
 
 def _never_closed(text: str, said: str, mark: Any, scalar: Any, opened: Any, in_secret: bool) -> Refusal | None:

@@ -15,6 +15,11 @@ _BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 _PRINTABLE_ASCII = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
 _REFUSED = re.compile(f"[{escape.CONTROL}\u2028\u2029\ufeff\ufffe\uffff]")
+_IN_JSON = re.compile(r'"(?:[^"\\]|\\.)*"|(\t)')
+_NO_SPACE = re.compile(
+    r"^(?:[ ]*(?:- +)*(?:[\w.\"'-]+:|-)?|[^\n]*[{,] *[\w.-]+:)([\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000])",
+    re.MULTILINE,
+)
 _PAIR = re.compile(r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\.")
 
 CONTROL = re.compile(f"[{escape.CONTROL}]")
@@ -43,16 +48,29 @@ def to_text(data: bytes, file: str) -> str:
     return _line_feeds(text)
 
 
-def paired(text: str) -> str:
-    """JSON with each character that it writes as two escapes (`\\ud83d\\ude00`) as that character, since YAML knows no
-    such pairs; other text as it is. Columns behind such a character are those of the text returned."""
-    if "\\ud" not in text and "\\uD" not in text:
+def as_yaml(text: str) -> str:
+    """JSON as YAML reads it, other text as it is: spaces for tabs between its values, and for each character that it
+    writes as two escapes (`\\ud83d\\ude00`), since YAML knows no such pairs, that character. Columns behind such a
+    character are those of the text returned."""
+    if "\t" not in text and "\\ud" not in text and "\\uD" not in text:
         return text
     try:
         json.loads(text)
     except (ValueError, RecursionError):
         return text
+    text = _IN_JSON.sub(lambda found: " " if found[1] else found[0], text)
     return _PAIR.sub(lambda found: json.loads(f'"{found[0]}"') if found[1] else found[0], text)
+
+
+def no_space(text: str, first: int, last: int) -> tuple[int, str, str, str] | None:
+    """What is wrong on the lines of these two offsets, or between them, where a character that looks like a space
+    stands in the place of one: offset, rule, message and hint."""
+    end = text.find("\n", last)
+    found = _NO_SPACE.search(text, text.rfind("\n", 0, first) + 1, end if end >= 0 else len(text))
+    if found is None:
+        return None
+    message = f"U+{ord(found[1]):04X} stands here, which looks like a space and is none"
+    return found.start(1), "yaml.syntax", message, "write a space: text that was copied from elsewhere often has others"
 
 
 def too_large(size: int) -> tuple[str, str, str]:

@@ -345,3 +345,34 @@ def test_a_mark_of_a_merge_conflict_is_told_as_what_it_is(mark: str) -> None:
     assert found.message == "a mark of a merge conflict that is not resolved"
     assert found.source is not None
     assert found.source.line == 3
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\u2003", "\u200b", "\u202f", "\u3000"])
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("x-a:{blank}b\n", (1, 5)),
+        ("x-a:{blank}b\nb: 1\n", (1, 5)),
+        ("b: 1\nx-a:{blank}b\n", (2, 5)),
+        ("pools:\n  - idempotencyKey:{blank}a\n    siteId: b\n", (2, 20)),
+        ("pools:\n  -{blank}a: 1\n    b: 2\n", (2, 4)),
+        ("a:\n  b:{blank}1\n\n  c: 2\n", (2, 5)),
+        ("a: {{c: 1, b:{blank}1}}\n", (1, 13)),
+        ("a: 1\n{blank}\nb: 2\n", (2, 1)),
+    ],
+)
+def test_what_looks_like_a_space_and_is_none_is_named_where_it_stands(
+    text: str, at: tuple[int, int], blank: str
+) -> None:
+    found = problem(text.format(blank=blank))
+    assert found.message == f"U+{ord(blank):04X} stands here, which looks like a space and is none"
+    assert place(found) == at
+
+
+@pytest.mark.parametrize("text", ["a: 'b:\u00a0c'\nd: 2: 3\n", "a: |\n  b:\u00a0c\nd: 2: 3\n", "a: b\u00a0c: d\n"])
+def test_one_that_does_no_harm_is_not_blamed(text: str) -> None:
+    assert problem(text).message == "a second key and colon on one line"
+
+
+def test_one_in_a_text_is_a_part_of_it() -> None:
+    assert value("a: b\u00a0c\nd: [e:\u00a0f]\n") == {"a": "b\u00a0c", "d": ["e:\u00a0f"]}

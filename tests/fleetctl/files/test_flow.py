@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.fleetctl.files.reading import documents, problem, value
+from tests.fleetctl.files.reading import documents, place, problem, value
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,30 @@ def test_a_json_file_is_one_document() -> None:
     held = {"apiVersion": "fleet/v1", "pools": [{"n": 1.5e3, "t": 'é😀\n\t\\"/', "e": [], "o": {}, "z": None}]}
     assert value(json.dumps(held)) == held
     assert value(json.dumps(held, indent=2, ensure_ascii=False)) == held
+    assert value(json.dumps(held, indent="\t", separators=("\t,\t", "\t:\t"))) == held
+
+
+def test_tabs_of_json_keep_the_places_and_stay_refused_in_yaml() -> None:
+    (document,) = documents('{\n\t"a": 1,\n\t\t"b\\t": 2\n}')
+    assert str(document.source(["b\t"])).endswith(":3:10")
+    assert problem('{\n\t"a": 1,\n\tb: 2\n}\n').rule == "yaml.tab"
+
+
+@pytest.mark.parametrize(
+    "text", ["{long}: 1\nb: 2\n", '"{long}": 1\nb: 2\n', '{{"a": 1, "{long}": {{"c": 2}}, "b": 2}}']
+)
+def test_a_key_that_is_too_long_is_told_as_what_it_is(text: str) -> None:
+    assert value(text.format(long="k" * 1000))
+    found = problem(text.format(long="k" * 1100))
+    assert found.message.startswith("a key of 110")
+    assert found.message.endswith("characters, the most is 1024")
+    assert found.source is not None
+    assert found.source.column == text.replace("{{", "{").index("{long}") + 1 - ('"' in text)
+
+
+def test_a_colon_below_its_key_is_told_as_what_it_is() -> None:
+    found = problem('{"a"\n: 1, "b": 2}')
+    assert (found.message, place(found)) == ("the colon of a key stands below it", (2, 1))
 
 
 def test_json_writes_a_character_as_two_escapes_and_yaml_does_not() -> None:
