@@ -24,6 +24,7 @@ def _verdict(report: ValidationReport) -> Sentence:
     summary = report["summary"]
     found = problems.tally(summary["errors"], summary["warnings"], summary["unchecked"])
     if not report["valid"]:
-        return (Words(f"Not valid: {found}.", "bad"),)
+        more = " More may follow: rules and checks are judged next." if summary["entries"] is None else ""
+        return Words(f"Not valid: {found}.", "bad"), Words(more)
     counts = files(summary["entries"] or 0, summary["offers"] or 0)
     return Words(f"Valid: {counts}.", "good"), Words(f" {found}." if found else "")

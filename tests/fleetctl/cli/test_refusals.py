@@ -127,7 +127,8 @@ class TestWorld:
         fleet.write(root=self.ROOT)
         ran = fleet.on(command)
         told = f'{self.LOST}\n  Hint: did you mean "world.yaml"?\n'
-        assert (ran.code, ran.out + ran.err) == (1, told + "Not valid: 1 error.\n" * (command == "validate"))
+        verdict = "Not valid: 1 error. More may follow: rules and checks are judged next.\n"
+        assert (ran.code, ran.out + ran.err) == (1, told + verdict * (command == "validate"))
         assert not (fleet.directory / ".fleet").exists()
 
     @pytest.mark.parametrize("command", ["validate", "plan"])
