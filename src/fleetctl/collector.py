@@ -11,13 +11,19 @@ from contextlib import contextmanager
 @contextmanager
 def paused() -> Iterator[None]:
     """No collection inside, or until `resume` is called there; as before outside."""
-    enabled = gc.isenabled()
+    enabled, thresholds = gc.isenabled(), gc.get_threshold()
     gc.disable()
     try:
         yield
     finally:
+        gc.set_threshold(*thresholds)
         if enabled:
             gc.enable()
+
+
+YOUNG = 10_000
+"""So many new objects are looked at together. With the interpreter's few hundred what a large plan makes, and keeps, is
+looked at again and again."""
 
 
 def resume() -> None:
@@ -25,4 +31,5 @@ def resume() -> None:
     program are its own."""
     if not gc.isenabled():
         gc.freeze()
+        gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
         gc.enable()

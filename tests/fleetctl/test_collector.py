@@ -32,6 +32,17 @@ def test_once_resumed_it_collects_what_is_made_from_then_on() -> None:
         assert (gc.isenabled(), gc.get_freeze_count() > 0) == (True, True)
 
 
+def test_what_a_large_plan_makes_is_not_looked_at_again_and_again_and_others_have_their_thresholds_back() -> None:
+    before = gc.get_threshold()
+    with collector.paused():
+        collector.resume()
+        assert gc.get_threshold() == (collector.YOUNG, *before[1:])
+        kept = [[n] for n in range(20 * before[0])]
+        assert gc.get_count()[2] == 0
+    assert gc.get_threshold() == before
+    assert len(kept) == 20 * before[0]
+
+
 def test_it_leaves_the_objects_of_a_program_alone_that_did_not_pause_it() -> None:
     collector.resume()
     assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
