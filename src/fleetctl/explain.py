@@ -84,7 +84,7 @@ def _possible(desired: Desired, what: str, entry: PoolEntry | None) -> Iterator[
         yield entry.pool_id
     elif what.startswith("pool_"):
         yield what
-    for caller in (desired.caller or "", *desired.previous_callers):
+    for caller in desired.callers:
         yield from (derive("pool", desired.tenant_id, caller, key) for key in keys if is_key(key))
 
 

@@ -72,6 +72,11 @@ def answer(directory: Path, *arguments: str) -> str:
     return ""
 
 
+def top(directory: Path) -> Path | None:
+    """The top of the repository that a directory is in, by the `.git` there; None outside of any. git is not asked."""
+    return next((each for each in (directory, *directory.parents) if (each / ".git").exists()), None)
+
+
 def refs(directory: Path) -> list[str]:
     """Branches, those of remotes, and tags, by their short names."""
     return answer(directory, "for-each-ref", "--format=%(refname:short)", *_REFS).split()
@@ -162,7 +167,7 @@ def commit_of(directory: Path, files: Collection[str]) -> str | None:
     name. What such a filter changes counts as another content. Where HEAD holds a link or a submodule there is no
     commit either: what they lead to is none of it.
     """
-    if not any((parent / ".git").exists() for parent in (directory, *directory.parents)):
+    if top(directory) is None:
         return None
     commit = answer(directory, "rev-parse", "--verify", "HEAD").strip()
     listed: dict[str, Held] = {}

@@ -47,7 +47,7 @@ def settle(desired: Desired, live: Mapping[str, PoolState]) -> Settled:
     """
     if desired.caller is None:
         raise ValueError("ids derive from a caller")
-    finding = _Finding(desired, live, (desired.caller, *desired.previous_callers))
+    finding = _Finding(desired, live, desired.callers)
     for entry in desired.entries.values():
         finding.take(entry)
     entries = finding.entries
@@ -64,8 +64,7 @@ def settle(desired: Desired, live: Mapping[str, PoolState]) -> Settled:
 def origins(desired: Desired, entry: PoolEntry) -> list[tuple[str, str]]:
     """Key and caller of each pool that an entry without `id` may mean, in the order in which `settle` looks for one
     that is live; the first is the one to expect."""
-    callers = (desired.caller or "", *desired.previous_callers)
-    return [(key, caller) for key in (entry.previously, entry.key) if key for caller in callers]
+    return [(key, caller) for key in (entry.previously, entry.key) if key for caller in desired.callers]
 
 
 def is_live(state: PoolState | None) -> bool:
@@ -75,8 +74,7 @@ def is_live(state: PoolState | None) -> bool:
 
 def is_derived(desired: Desired, key: str, pool_id: str) -> bool:
     """Whether a key stands for the pool under a caller of this fleet, so that an entry may name it so."""
-    callers = (desired.caller or "", *desired.previous_callers)
-    return any(derive("pool", desired.tenant_id, caller, key) == pool_id for caller in callers)
+    return any(derive("pool", desired.tenant_id, caller, key) == pool_id for caller in desired.callers)
 
 
 @dataclass(slots=True)

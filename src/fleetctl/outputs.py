@@ -15,6 +15,7 @@ from msgspec import DecodeError, Struct, json
 from fleetctl import machine
 from fleetctl.desired import Desired, Embedded
 from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop
+from fleetctl.files.walk import SUFFIXES
 from fleetctl.request import Request
 
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -113,7 +114,7 @@ def _check_apart(path: Path, own: frozenset[object], directories: list[Path]) ->
     """What is written takes the place of nothing that the fleet is made of, and will not be read as part of it, or of
     its base."""
     real = Path(os.path.realpath(path))
-    is_read = real.suffix in (".yaml", ".yml") and any(map(real.is_relative_to, directories))
+    is_read = real.suffix in SUFFIXES and any(map(real.is_relative_to, directories))
     if is_read or machine.identity(path) in own:
         message = f"{path} is a file of the fleet, or would be read as one: nothing was written"
         raise Stop(EXIT_USAGE, message, hint="choose another name, such as one that ends in .json")

@@ -11,10 +11,9 @@ from fleetctl import git
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files import FilesError, read_fleet
 from fleetctl.files.unread import Unread
-from fleetctl.files.walk import is_hidden
+from fleetctl.files.walk import SUFFIXES, is_hidden
 from fleetctl.words import short
 
-_YAML = (".yaml", ".yml")
 _LINKS = 40
 """So many links the system follows in one path."""
 
@@ -26,7 +25,7 @@ def write_fleet(path: Path, commit: str, into: Path) -> bool:
     directory = path if whole else path.parent
     _check_place(directory, commit)
     held = git.listing(directory, commit)
-    wanted = {file for file in held if (file.endswith(_YAML) if whole else file == path.name)}
+    wanted = {file for file in held if (file.endswith(SUFFIXES) if whole else file == path.name)}
     links = {file for file in held if held[file].is_link and (whole or file in wanted)}
     contents = _contents(directory, {held[file].blob for file in links})
     targets = {file: os.fsdecode(contents[held[file].blob]) for file in links}
@@ -41,7 +40,7 @@ def write_fleet(path: Path, commit: str, into: Path) -> bool:
             _place(into, file).symlink_to(name)
     if whole and (modules := sorted(file for file in held if held[file].is_submodule)):
         _check_modules(into, modules, targets, commit)
-    return any(file.endswith(_YAML) or not whole for file in (*files, *targets))
+    return any(file.endswith(SUFFIXES) or not whole for file in (*files, *targets))
 
 
 def check_straight(path: Path) -> None:

@@ -49,7 +49,7 @@ def command(common: Common, yes: bool, plan_file: Path | None, expect: str | Non
     from fleetctl.flow.apply import How, apply
 
     files = {"--plan": plan_file, "--journal": how["journal"], "--report": how["report_file"]}
-    options.check_apart(files | {"--token-file": common.request.token_file})
+    options.check_apart(common.request, files)
     dialogue = Dialogue(common, approved=yes or plan_file is not None or expect is not None)
     tell = dialogue.progress.tell
     orders = How(plan_file=plan_file, expect=expect, approve=dialogue.approve, progress=tell, **how)

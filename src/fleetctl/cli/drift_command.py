@@ -24,6 +24,5 @@ from fleetctl.cli.options import Common
 def command(common: Common, out: Path | None) -> int:
     from fleetctl.flow.drift import drift
 
-    read = {"--snapshot": common.request.snapshot, "--token-file": common.request.token_file}
-    options.check_apart({"--out": out} | read)
+    options.check_apart(common.request, {"--out": out})
     return streams.finish(drift(common.request, out=out), common.format, verbose=common.verbose)

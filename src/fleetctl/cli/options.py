@@ -91,8 +91,10 @@ def _under(path: Path | None) -> str:
     files from; else of the job's workspace, or from here. Nothing where there is no fleet."""
     if path is None:
         return ""
+    from fleetctl import git  # not at the top: `--help` asks for no repository
+
     directory = Path(os.path.realpath(path if path.is_dir() else path.parent))
-    top = next((each for each in (directory, *directory.parents) if (each / ".git").exists()), None)
+    top = git.top(directory)
     workspace = os.environ.get("GITHUB_WORKSPACE")
     if top is None and workspace and directory.is_relative_to(os.path.realpath(workspace)):
         top = Path(os.path.realpath(workspace))
@@ -284,13 +286,14 @@ def _seconds(_ctx: click.Context, _param: click.Parameter, given: float) -> floa
     return given
 
 
-def check_apart(named: Mapping[str, Path | None]) -> None:
-    """What is written in the place of a plan file or a token would cost these, a journal in that of the report its
-    lines. What is no file (`/dev/stderr`) may be named twice. Raises click.UsageError; files by their flags."""
+def check_apart(request: Request, named: Mapping[str, Path | None]) -> None:
+    """What is written in the place of a plan file, a snapshot or a token would cost these, a journal in that of the
+    report its lines. What is no file (`/dev/stderr`) may be named twice. Raises click.UsageError; files by their flags,
+    beside those that the request reads."""
     from fleetctl.machine import identity  # not at the top: `--help` writes nothing
 
     flags: dict[object, str] = {}
-    for flag, path in named.items():
+    for flag, path in {**named, "--snapshot": request.snapshot, "--token-file": request.token_file}.items():
         if path is not None and (path.is_file() or not path.exists()):
             first = flags.setdefault(identity(path), flag)
             if first != flag:

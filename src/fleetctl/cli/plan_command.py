@@ -46,7 +46,6 @@ def command(common: Common, out: Path | None, lifetime: int | None, detailed: bo
 
     if lifetime is not None and out is None and common.format.name != "json":
         raise click.UsageError("--expires is about the plan file: give --out FILE too")
-    read = {"--snapshot": common.request.snapshot, "--token-file": common.request.token_file}
-    options.check_apart({"--out": out} | read)
+    options.check_apart(common.request, {"--out": out})
     finished = plan(common.request, out=out, lifetime=lifetime, detailed=detailed)
     return streams.finish(finished, common.format, verbose=common.verbose)

@@ -22,5 +22,5 @@ from fleetctl.cli.options import Common
 def command(common: Common, out: Path | None) -> int:
     from fleetctl.flow.snapshot import snapshot
 
-    options.check_apart({"--out": out, "--token-file": common.request.token_file})
+    options.check_apart(common.request, {"--out": out})
     return streams.deliver(snapshot(common.request, out))

@@ -119,6 +119,11 @@ class Desired:
     blank: Mapping[str, int] = field(default_factory=dict, compare=False)
     """Files with a document that says nothing, or that hold none (comments alone, or nothing), with its line."""
 
+    @property
+    def callers(self) -> tuple[str, ...]:
+        """Those under whom keys of this fleet derive ids, today's first; where nobody names that one, an empty name."""
+        return (self.caller or "", *self.previous_callers)
+
     def remark_on(self, key: str) -> str:
         """What is to be known of a key that no entry has."""
         entries = {entry.key: entry for entry in self.entries.values() if entry.key is not None}

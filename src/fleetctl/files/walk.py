@@ -14,7 +14,7 @@ from better_compute.domain.policy.urls import mask_message
 from better_compute.domain.problems import INVALID_INPUT, Problem, Source
 from fleetctl.files.text import MAX_BYTES, too_large
 
-_SUFFIXES = (".yaml", ".yml")
+SUFFIXES = (".yaml", ".yml")
 TESTS = ".fleet-test.yaml"
 EXPECTED = "expected"
 # No link in place of the file that was checked, no wait for a writer of a pipe.
@@ -120,7 +120,7 @@ def inside(real: str, directory: str) -> bool:
 
 def is_wanted(name: str) -> bool:
     """Whether a fleet reads files of this name."""
-    return name.endswith(_SUFFIXES) and not name.endswith(TESTS)
+    return name.endswith(SUFFIXES) and not name.endswith(TESTS)
 
 
 def is_hidden(folder: str) -> bool:

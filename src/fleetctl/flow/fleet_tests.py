@@ -14,6 +14,7 @@ from fleetctl.desired import Desired
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_BLOCKED, EXIT_ERROR, EXIT_OK, Stop
 from fleetctl.files import FilesError
+from fleetctl.files.walk import SUFFIXES
 from fleetctl.fleet_tests import Case, Made, Mismatch, cases, mismatches, standing
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
@@ -86,7 +87,7 @@ def _live(case: Case, wished: Desired, request: Request) -> Live:
 
 def _is_snapshot(path: Path) -> bool:
     """Whether a file is meant as one; fleet files may be JSON too."""
-    if path.suffix in (".yaml", ".yml") or path.is_dir():
+    if path.suffix in SUFFIXES or path.is_dir():
         return False
     try:
         document: Any = json.loads(path.read_bytes())

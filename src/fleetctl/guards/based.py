@@ -45,10 +45,8 @@ def _apart(case: Case, base: Desired) -> str:
         return f"that of the caller {base.caller}"
     if base.key_prefix != files.key_prefix:
         return f"that of the keyPrefix {base.key_prefix}" if base.key_prefix else "one without a keyPrefix"
-    was, live = (
-        comparison.was,
-        {pool_id for pool_id in comparison.settled.named if is_live(case.live.pools.get(pool_id))},
-    )
-    if not base.key_prefix and was and was.entries and live and live.isdisjoint(was.entries):
-        return "of which no pool has an entry here"
-    return ""
+    was = comparison.was
+    if base.key_prefix or was is None or not was.entries:
+        return ""
+    live = {pool_id for pool_id in comparison.settled.named if is_live(case.live.pools.get(pool_id))}
+    return "of which no pool has an entry here" if live and live.isdisjoint(was.entries) else ""

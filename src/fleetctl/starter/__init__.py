@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from fleetctl import machine
+from fleetctl import git, machine
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files.writing import scalar
 
@@ -138,7 +138,7 @@ def _lacking(file: _File) -> tuple[str, ...]:
 def _files(directory: Path, choices: Choices, more: Mapping[str, str]) -> Iterator[_File]:
     """All files. Those at the top of the repository may stand above the directory."""
     real = Path(os.path.realpath(directory))
-    top = next((parent for parent in (real, *real.parents) if (parent / ".git").exists()), real)
+    top = git.top(real) or real
     from_here = top if directory.is_absolute() else Path(os.path.relpath(top))
     words = _words(choices, real.relative_to(top).as_posix())
     embedded = {"world.yaml": "world.yaml"} if choices.server is None else {}
