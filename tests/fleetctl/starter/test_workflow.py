@@ -1,7 +1,7 @@
 """The workflow of a starter, run: what a pull request shows and keeps is what is applied once it is merged.
 
-Its scripts run as they are, on a repository and a control plane of the test's own; `gh` is one that writes down what it
-is asked.
+Its scripts run as they are, on a repository with a remote and a control plane of the test's own; `gh` is one that
+writes down what it is asked.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import yaml
 from fleetctl.starter import Choices, start
 from tests.repository import Repository
 
+APPLIED = "refs/tags/fleet/applied"
+BASE = "${{ vars.FLEET_SERVED == 'true' && 'fleet/applied' || format('origin/{0}', github.base_ref) }}"
 CHOICES = Choices(fleet="demo", tenant="root", caller="sa_fleet", server=None, ci=True)
 GH = """\
 #!/bin/sh
@@ -49,10 +51,12 @@ EVENT = {
 
 @dataclass
 class GitHub:
-    """A repository with a starter whose first plan is applied, and what its jobs say and keep."""
+    """A repository with a starter whose first plan is applied, and what its jobs say and keep. Where it is `served`
+    what is merged can be applied."""
 
     repository: Repository
     home: Path
+    served: bool = True
     said: str = ""
     inputs: dict[str, str] = field(default_factory=dict)
 
@@ -61,6 +65,15 @@ class GitHub:
         """What `gh` was asked."""
         log = self.home / "log"
         return log.read_text().splitlines() if log.exists() else []
+
+    @property
+    def applied(self) -> str:
+        """The commit that the tag at the remote names; empty where there is none."""
+        return self.repository.git("ls-remote", "origin", APPLIED).partition("\t")[0]
+
+    def set_applied(self, commit: str) -> None:
+        """What a person does: an empty `commit` removes the tag."""
+        self.repository.git("push", "-q", "--force", "origin", f"{commit}:{APPLIED}")
 
     def edit(self, before: str, after: str) -> None:
         for path in (self.repository.path / "fleet").rglob("*.yaml"):
@@ -71,20 +84,32 @@ class GitHub:
         """The exit code of the job, of the first step that fails; `inputs` are those of a run by hand."""
         workflow = yaml.safe_load((self.repository.path / ".github" / "workflows" / "fleet.yml").read_text())
         self.said = ""
-        environ = {"GITHUB_BASE_REF": "main", "GITHUB_REPOSITORY": "o/r", "GITHUB_OUTPUT": str(self.home / "output")}
+        environ = {"GITHUB_REPOSITORY": "o/r", "GITHUB_OUTPUT": str(self.home / "output")}
         environ |= {"GITHUB_SHA": "5ha", "GH_LOG": str(self.home / "log"), "GH_KEPT": str(self.home / "kept")}
         environ |= {"GH_COMMENT": comment, "GH_HEAD": head, "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}"}
         self.inputs = {f"inputs.{name}": text for name, text in inputs.items()}
         event = "workflow_dispatch" if inputs else "push" if job == "apply" else "pull_request"
         environ |= workflow["env"] | workflow["jobs"][job].get("env", {})
+        assert environ["BASE"] == BASE
+        environ["BASE"] = "fleet/applied" if self.served else "origin/main"
         for step in workflow["jobs"][job]["steps"]:
             if step.get("if", "").startswith("github.event_name ==") and f"'{event}'" not in step["if"]:
                 continue
+            if step.get("if") == "vars.FLEET_SERVED == 'true'" and not self.served:
+                continue
+            if step.get("uses", "").startswith("actions/checkout"):
+                self._fetch(step)
             if step.get("uses", "").startswith("actions/upload-artifact") and step["with"]["name"] == "fleet-plan":
                 shutil.move(self.repository.path / step["with"]["path"], self.home / "kept" / "plan.json")
             elif "run" in step and not step["run"].startswith("pip ") and (code := self._step(step, environ)):
                 return code
         return 0
+
+    def _fetch(self, step: dict[str, Any]) -> None:
+        """What a checkout of the whole history brings: branches and tags as the remote has them."""
+        assert step["with"]["fetch-depth"] == 0
+        refs = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
+        self.repository.git("fetch", "-q", "--prune", "origin", *refs)
 
     def _step(self, step: dict[str, Any], environ: dict[str, str]) -> int:
         own = {name: re.sub(r"\$\{\{ (\S+) \}\}", self._value, text) for name, text in step.get("env", {}).items()}
@@ -118,7 +143,10 @@ def github(tmp_path: Path) -> GitHub:
     made.edit("maxGpusWithdrawn: 256", "maxGpusWithdrawn: 4")
     subprocess.run([tmp_path / "bin" / "fleetctl", "apply", made.repository.path / "fleet", "--yes"], check=True)
     git = made.repository.git
-    git("update-ref", "refs/remotes/origin/main", "main")
+    git("init", "-q", "--bare", str(tmp_path / "remote"))
+    git("remote", "add", "origin", str(tmp_path / "remote"))
+    git("push", "-q", "origin", "main")
+    made.set_applied("main")
     git("checkout", "-q", "-b", "change")
     return made
 
@@ -131,13 +159,32 @@ def pull_request(github: GitHub, **how: str) -> int:
     return github.run("plan", **how)
 
 
-def merged(github: GitHub) -> int:
-    """The job after a squash merge."""
+def merge(github: GitHub, *how: str) -> str:
+    """A merge to main, squashed unless `how` says otherwise, and the next branch; returns the commit."""
     git = github.repository.git
     git("checkout", "-q", "main")
-    git("merge", "-q", "--squash", "change")
-    github.repository.commit()
+    git("merge", "-q", *(how or ("--squash",)), "change")
+    if not how:
+        github.repository.commit()
+    git("push", "-q", "origin", "main")
+    git("branch", "-f", "change", "main")
+    return git("rev-parse", "main")
+
+
+def merged(github: GitHub) -> int:
+    """The job after a squash merge."""
+    merge(github)
     return github.run("apply")
+
+
+def changes(github: GitHub, before: str, after: str) -> None:
+    """The next pull request's only commit."""
+    github.repository.git("checkout", "-q", "change")
+    github.edit(before, after)
+
+
+LOOSENED = ("maxGpusWithdrawn: 4", "maxGpusWithdrawn: 256")
+TAKES = ("quota: {gpu: 16,", "quota: {gpu: 8,")
 
 
 def test_what_was_reviewed_is_applied_after_a_squash_merge(github: GitHub) -> None:
@@ -149,6 +196,7 @@ def test_what_was_reviewed_is_applied_after_a_squash_merge(github: GitHub) -> No
     assert "16 -> 24" in comment
     assert merged(github) == 0, github.said
     assert "Applied: 1 operation done." in github.said
+    assert github.applied == github.repository.git("rev-parse", "main")
     wanted = "run list --workflow fleet.yml --event pull_request --commit f00d --status success --limit 1"
     assert any(asked.startswith(wanted) for asked in github.asked)
 
@@ -186,12 +234,9 @@ def test_what_no_pull_request_planned_is_not_applied(github: GitHub) -> None:
 
 
 def test_what_a_guard_blocked_is_applied_by_hand_with_what_may_pass_and_why(github: GitHub) -> None:
-    github.edit("quota: {gpu: 16,", "quota: {gpu: 8,")
+    github.edit(*TAKES)
     assert pull_request(github) == 3, github.said
-    git = github.repository.git
-    git("checkout", "-q", "main")
-    git("merge", "-q", "--squash", "change")
-    github.repository.commit()
+    merge(github)
     assert github.run("apply", allow="archives=1", reason="x") == 3
     assert github.run("apply", allow="archives=1 gpusWithdrawn=8", reason='acme\'s "half" $HOME closes') == 0, (
         github.said
@@ -199,3 +244,131 @@ def test_what_a_guard_blocked_is_applied_by_hand_with_what_may_pass_and_why(gith
     assert "Applied: 1 operation done." in github.said
     assert 'acme\'s "half" $HOME closes' in github.said
     assert not any(asked.startswith("run ") for asked in github.asked)
+
+
+class TestGuardsOfWhatWasAppliedLast:
+    """They hold until the next apply is done, whatever was merged meanwhile."""
+
+    def held(self, github: GitHub) -> None:
+        """By hand, nothing passes but what is named; then all of it does, and is what was applied last."""
+        before = github.applied
+        assert github.run("apply", allow="withdrawals=1", reason="x") == 3, github.said
+        assert "8 GPU atoms lowered or withdrawn, and one apply may take 4" in github.said
+        assert github.applied == before
+        assert github.run("apply", allow="gpusWithdrawn=8", reason="x") == 0, github.said
+        assert github.applied == github.repository.git("rev-parse", "main")
+
+    def test_a_loosened_guard_that_was_blocked_is_not_gone_after_the_next_merge(self, github: GitHub) -> None:
+        changes(github, *LOOSENED)
+        github.edit(*TAKES)
+        assert pull_request(github) == 3, github.said
+        assert merged(github) == 3, github.said  # merged all the same
+        changes(github, "maxPending: 6h", "maxPending: 7h")
+        assert pull_request(github) == 3, github.said
+        assert "gpusWithdrawn" in github.said
+        assert merged(github) == 3, github.said
+        self.held(github)
+
+    def test_commits_of_one_merge_are_no_base_of_each_other(self, github: GitHub) -> None:
+        changes(github, *LOOSENED)
+        github.edit(*TAKES)
+        merge(github, "--ff-only")
+        self.held(github)
+
+    def test_they_hold_in_the_next_pull_request_where_the_merge_before_was_not_applied(self, github: GitHub) -> None:
+        changes(github, *LOOSENED)
+        merge(github)
+        changes(github, *TAKES)
+        assert pull_request(github) == 3, github.said
+        assert merged(github) == 3
+        self.held(github)
+
+    def test_a_guard_that_was_loosened_and_applied_is_loosened(self, github: GitHub) -> None:
+        changes(github, *LOOSENED)
+        assert pull_request(github) == 0, github.said
+        assert merged(github) == 0, github.said
+        changes(github, *TAKES)
+        assert pull_request(github) == 0, github.said
+        assert merged(github) == 0, github.said
+        assert "Applied: 1 operation done." in github.said
+
+    def test_a_plan_that_was_made_on_another_base_does_not_fit(self, github: GitHub) -> None:
+        changes(github, *LOOSENED)
+        merge(github)
+        changes(github, *TAKES)
+        github.served = False
+        assert pull_request(github) == 0, github.said  # with the guards of main, before anything could be applied
+        github.served = True
+        before = github.applied
+        assert merged(github) == 64
+        assert "--base says otherwise than the plan file does" in github.said
+        assert "::error title=The plan does not fit::" in github.said
+        assert github.applied == before
+
+    def test_what_changes_nothing_of_the_fleet_leaves_plans_as_good_as_they_were(self, github: GitHub) -> None:
+        before = github.applied
+        (github.repository.path / "README").write_text("x")
+        github.repository.commit()
+        assert pull_request(github) == 0, github.said
+        merge(github)
+        changes(github, "quota: {gpu: 16,", "quota: {gpu: 24,")
+        kept = pull_request(github)  # while the job of the merge before still runs
+        github.repository.git("checkout", "-q", "main")
+        plan = (github.home / "kept" / "plan.json").read_bytes()
+        assert github.run("apply", allow="archives=1", reason="x") == 0, github.said
+        assert github.applied == before
+        (github.home / "kept" / "plan.json").write_bytes(plan)
+        assert (kept, merged(github)) == (0, 0), github.said
+
+
+class TestWithoutBase:
+    """Where nobody knows which guards hold nothing is planned, and nothing applied."""
+
+    def refused(self, github: GitHub, job: str, **inputs: str) -> None:
+        before = github.applied
+        assert github.run(job, **inputs) == 1
+        assert "::error title=No base::The tag fleet/applied is not there, or is of no commit before" in github.said
+        assert "git push --force origin fleet/applied" in github.said
+        assert "fleet demo" not in github.said
+        assert github.applied == before
+
+    def test_there_is_none_before_somebody_says_which(self, github: GitHub) -> None:
+        github.set_applied("")
+        changes(github, *TAKES)
+        self.refused(github, "plan")
+        merge(github)
+        self.refused(github, "apply")
+        self.refused(github, "apply", allow="gpusWithdrawn=8", reason="x")
+        github.set_applied("main^")
+        assert github.run("apply", allow="gpusWithdrawn=8", reason="x") == 0, github.said
+
+    def test_as_long_as_nothing_can_be_applied_none_is_needed(self, github: GitHub) -> None:
+        github.set_applied("")
+        github.served = False
+        changes(github, *TAKES)
+        assert pull_request(github) == 3, github.said
+
+    def test_a_history_that_was_rewritten_has_lost_it(self, github: GitHub) -> None:
+        changes(github, *TAKES)
+        git = github.repository.git
+        git("checkout", "-q", "--orphan", "new")
+        github.repository.commit()
+        git("push", "-q", "--force", "origin", "new:main")
+        self.refused(github, "apply", allow="gpusWithdrawn=8", reason="x")
+
+    def test_an_old_run_that_is_run_again_does_not_undo_what_came_later(self, github: GitHub) -> None:
+        changes(github, "quota: {gpu: 16,", "quota: {gpu: 24,")
+        assert pull_request(github) == 0, github.said
+        assert merged(github) == 0, github.said
+        github.repository.git("checkout", "-q", "main^")
+        self.refused(github, "apply")
+        self.refused(github, "apply", allow="gpusWithdrawn=8", reason="x")
+
+
+def test_one_job_may_move_the_tag_and_runs_one_after_the_other(github: GitHub) -> None:
+    workflow = yaml.safe_load((github.repository.path / ".github" / "workflows" / "fleet.yml").read_text())
+    assert workflow["permissions"] == {"contents": "read"}
+    may = {name: job.get("permissions", {}).get("contents") for name, job in workflow["jobs"].items()}
+    assert may == {"plan": "read", "apply": "write", "drift": None}
+    assert workflow["jobs"]["apply"]["concurrency"] == {"group": "fleet-apply", "cancel-in-progress": False}
+    assert "git push" in workflow["jobs"]["apply"]["steps"][-1]["run"]
