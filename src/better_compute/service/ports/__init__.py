@@ -1,4 +1,4 @@
-"""What the service needs from outside: a store with transactions, a clock, entropy. Adapters stand in the package of the SQL.
+"""What the service needs from outside: a store with transactions, a clock, entropy. Adapters stand beside the SQL.
 
 `records` are what is kept, `queries` what is asked; `pools`, `machines` and `directory` say what a transaction can do
 with its part, `store` is all of it; `outside` is the rest of the world.
