@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from better_compute.domain.facts import Site
-from better_compute.domain.nodes import Inventory, Node
+from better_compute.domain.inventory import Inventory
+from better_compute.domain.nodes import Node
 from better_compute.domain.state import Offer, Pool
 from better_compute.service.ports import EventRecord, Identity, Tenant
 

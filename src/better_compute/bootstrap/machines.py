@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from better_compute.domain import nodes
 from better_compute.domain.ids import derive
-from better_compute.domain.nodes import Inventory, Machine
+from better_compute.domain.inventory import Inventory
+from better_compute.domain.nodes import Machine
 from better_compute.domain.problems import UNAVAILABLE, ComputeError, Refused
 from better_compute.domain.state import Pool, PoolState
 from better_compute.service.actions import ROOT, WORLD

@@ -15,7 +15,7 @@ from better_compute.bootstrap import yaml
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.escape import NOT_PRINTED
 from better_compute.domain.ids import KEY, KEY_SAYS
-from better_compute.domain.nodes import Inventory
+from better_compute.domain.inventory import Inventory
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source, did_you_mean
 from better_compute.service.actions import ROOT
 from better_compute.service.identities import ANOTHER_ID, reserved

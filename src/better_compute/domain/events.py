@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from better_compute.domain.nodes import Node
+from better_compute.domain.reservations import Reservation
 from better_compute.domain.state import Pool, Terms
 
 Limits = Mapping[str, int]
@@ -85,3 +87,58 @@ class NodeQuarantined(Event):
     type = "node.quarantined"
     node_id: str
     name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeUpdated(Event):
+    """A machine that was there: its inventory, or who owns or controls it."""
+
+    type = "node.updated"
+    before: Node
+    after: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRemoved(Event):
+    type = "node.removed"
+    before: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationPending(Event):
+    """A reservation was taken that no host has room for yet."""
+
+    type = "reservation.pending"
+    after: Reservation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationPlaced(Event):
+    """`before` is None for one that was placed in the transaction that made it."""
+
+    type = "reservation.placed"
+    before: Reservation | None
+    after: Reservation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationActivated(Event):
+    type = "reservation.activated"
+    before: Reservation
+    after: Reservation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationEnded(Event):
+    type = "reservation.ended"
+    before: Reservation
+    after: Reservation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationFailed(Event):
+    """`after.reason` says why."""
+
+    type = "reservation.failed"
+    before: Reservation
+    after: Reservation

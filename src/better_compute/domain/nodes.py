@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from better_compute.domain.atoms import CLASSES
 from better_compute.domain.families import family_of
+from better_compute.domain.inventory import Inventory
 from better_compute.domain.problems import INVALID_STATE, Problem, Refused
 from better_compute.domain.state import Pool, PoolState, Rollup
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inventory:
-    """What a machine says of itself. GPUs by NVML name; memory and disk in GiB; huge pages in pages."""
-
-    gpus: tuple[str, ...] = ()
-    vcpu: int = 0
-    memory_gib: int = 0
-    disk_gib: int = 0
-    hugepages_2mi: int = 0
-    hugepages_1gi: int = 0
-    attributes: Mapping[str, str | int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> Inventory:
-        """From its fields as JSON holds them: the GPUs are a list there."""
-        return cls(**{**fields, "gpus": tuple(fields["gpus"])})
+Control = Literal["platform", "tenant"]
+"""Who runs a machine. One that a tenant controls has no resources to book, and the placer passes it by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +37,17 @@ class Node:
     owner_tenant_id: str | None
     joined_at: int
     quarantined: str | None = None
+    control: Control = "platform"
 
     @property
     def is_host(self) -> bool:
         """Only host nodes add schedulable capacity."""
         return self.role == "host" and self.quarantined is None
+
+    @property
+    def is_schedulable(self) -> bool:
+        """Whether its devices and resources can be booked."""
+        return self.is_host and self.control == "platform"
 
 
 def join(

@@ -9,7 +9,8 @@ from msgspec import UNSET
 
 from better_compute.domain import nodes
 from better_compute.domain.events import Event, NodeJoined, NodeQuarantined
-from better_compute.domain.nodes import Inventory, Machine, Node
+from better_compute.domain.inventory import Inventory
+from better_compute.domain.nodes import Machine, Node
 from better_compute.domain.problems import ACCESS_DENIED, INVALID_STATE, ComputeError, Problem, Refused
 from better_compute.domain.state import Pool, PoolState
 from better_compute.service import tokens
@@ -56,7 +57,7 @@ def join(service: Service, caller: Caller, body: NodesJoin) -> NodeView:
     inventory = Inventory.of(given(body.inventory))
 
     def work(tx: Tx) -> Node:
-        token = tx.join_token_by_hash(tokens.digest(body.join_token))
+        token = tx.join_token_by_hash(tokens.digest(str(body.join_token)))
         if token is None or not _counts(token, body.pool_id, service.clock()):
             message = "no join token of this pool that still counts"
             raise ComputeError(Problem(ACCESS_DENIED, "node.token", message, "joinToken"))
@@ -142,6 +143,7 @@ def _view(node: Node) -> NodeView:
             list(i.gpus), i.vcpu, i.memory_gib, i.disk_gib, i.hugepages_2mi, i.hugepages_1gi, i.attributes
         ),
         owner_tenant_id=node.owner_tenant_id or UNSET,
+        control=node.control,
         joined_at=node.joined_at,
         quarantined=UNSET if node.quarantined is None else node.quarantined,
     )

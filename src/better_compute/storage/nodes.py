@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import bindparam, exists, or_, select
 
-from better_compute.domain.nodes import Inventory, Node
+from better_compute.domain.inventory import Inventory
+from better_compute.domain.nodes import Node
 from better_compute.domain.state import PoolState
 from better_compute.service.ports import EventRecord
 from better_compute.storage import tables as t

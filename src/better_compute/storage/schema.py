@@ -14,7 +14,7 @@ from better_compute.storage.engines import refused, without_limits
 from better_compute.storage.errors import BUSY, SchemaTooNewError, reason, unavailable
 from better_compute.storage.tables import meta, metadata, schema_version
 
-NEWEST = "0002"
+NEWEST = "0003"
 """The last of `migrations/versions`; versions are numbers, each one higher than the one before."""
 
 
@@ -42,8 +42,8 @@ def prepare(database: Database, instance_id: str) -> bool:
         raise unavailable(f"{BUSY}: {reason(error.__cause__)}") from error
 
 
-def upgrade(connection: Connection) -> None:
-    """Run the migrations that are missing, in the transaction of the connection."""
+def upgrade(connection: Connection, to: str = "head") -> None:
+    """Run the migrations that are missing, in the transaction of the connection: all, or those up to a version."""
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError
@@ -53,7 +53,7 @@ def upgrade(connection: Connection) -> None:
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     try:
-        command.upgrade(config, "head")
+        command.upgrade(config, to)
     except CommandError as error:
         raise refused(f"the database has a schema that no build made: {error}") from error
 

@@ -8,18 +8,34 @@ from better_compute.domain.events import (
     Event,
     NodeJoined,
     NodeQuarantined,
+    NodeRemoved,
+    NodeUpdated,
     PoolArchived,
     PoolCreated,
     PoolOffered,
     PoolUnoffered,
     PoolUpdated,
     QuotaUpdated,
+    ReservationActivated,
+    ReservationEnded,
+    ReservationFailed,
+    ReservationPending,
+    ReservationPlaced,
 )
+from better_compute.domain.nodes import Node
+from better_compute.domain.reservations import Reservation
 from better_compute.domain.state import Pool, Terms
 
 
 def event_data(event: Event) -> dict[str, Any]:
     """`before` and `after` of what changed, null where there was or is none; what else the event tells beside them."""
+    for spell in (_of_pools, _of_nodes, _of_reservations):
+        if (data := spell(event)) is not None:
+            return data
+    raise TypeError(f"nothing spells {type(event).__name__}")
+
+
+def _of_pools(event: Event) -> dict[str, Any] | None:
     match event:
         case PoolCreated():
             return _change(None, {**_pool(event.after), "ownerQuota": dict(event.owner_quota)})
@@ -33,11 +49,31 @@ def event_data(event: Event) -> dict[str, Any]:
             return _change(_terms(event.before), None) | {"keptQuota": dict(event.kept)}
         case QuotaUpdated():
             return _change({"quota": dict(event.before)}, {"quota": dict(event.after)})
+    return None
+
+
+def _of_nodes(event: Event) -> dict[str, Any] | None:
+    match event:
         case NodeJoined():
             return _change(None, {"nodeId": event.node_id, "gpuModel": event.gpu_model, "gpus": event.gpus})
         case NodeQuarantined():
             return _change(None, {"nodeId": event.node_id, "name": event.name})
-    raise TypeError(f"nothing spells {type(event).__name__}")
+        case NodeUpdated():
+            return _change(_node(event.before), _node(event.after))
+        case NodeRemoved():
+            return _change(_node(event.before), None)
+    return None
+
+
+def _of_reservations(event: Event) -> dict[str, Any] | None:
+    match event:
+        case ReservationPending():
+            return _change(None, _reservation(event.after))
+        case ReservationPlaced():
+            return _change(None if event.before is None else _reservation(event.before), _reservation(event.after))
+        case ReservationActivated() | ReservationEnded() | ReservationFailed():
+            return _change(_reservation(event.before), _reservation(event.after))
+    return None
 
 
 def _change(before: dict[str, Any] | None, after: dict[str, Any] | None) -> dict[str, Any]:
@@ -79,3 +115,27 @@ def _terms(terms: Terms) -> dict[str, Any]:
         "priority": terms.priority,
         "includeDescendants": terms.include_descendants,
     }
+
+
+def _node(node: Node) -> dict[str, Any]:
+    row = {
+        "nodeId": node.id,
+        "gpuModel": node.gpu_model,
+        "gpus": len(node.inventory.gpus),
+        "ownerTenantId": node.owner_tenant_id,
+        "control": node.control,
+        "quarantined": node.quarantined,
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _reservation(reservation: Reservation) -> dict[str, Any]:
+    """A reservation as its pool's owner sees it; what selects its devices is told by the reservation itself."""
+    row = {
+        "reservationId": reservation.id,
+        "state": reservation.state,
+        "resources": dict(reservation.resources),
+        "nodeId": reservation.node_id,
+        "reason": reservation.reason,
+    }
+    return {name: value for name, value in row.items() if value is not None}

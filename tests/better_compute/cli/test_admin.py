@@ -105,7 +105,7 @@ def test_a_world_that_is_wrong_is_told_with_its_line(cli: Run, database: str, tm
 
 
 def test_migrate_says_where_the_schema_is(cli: Run, database: str) -> None:
-    assert cli("migrate", "--database", database).err == "the schema is 0002\n"
+    assert cli("migrate", "--database", database).err == "the schema is 0003\n"
     assert cli("migrate", "--database", "mysql://x").code == 1
 
 

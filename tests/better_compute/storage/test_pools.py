@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from better_compute.domain.nodes import Inventory
+from better_compute.domain.inventory import Inventory
 from better_compute.domain.state import Delta, Offer, PoolState, QuotaRow, Rollup
 from better_compute.service.ports import Account, Tx
 from better_compute.storage import SqlStore, tables

@@ -21,6 +21,7 @@ from better_compute.bootstrap.machines import Machines
 from better_compute.domain.problems import INVALID_INPUT, UNAVAILABLE, ComputeError
 from better_compute.storage import SchemaTooNewError, schema
 from better_compute.storage.database import Database
+from better_compute.storage.store import SqlStore
 from better_compute.storage.tables import metadata
 from tests import postgres
 from tests.better_compute.storage.changes import carry_out, opened, populate
@@ -140,9 +141,15 @@ def described_table(connection: Connection, found: Inspector, table: str) -> dic
         "foreign keys": sorted(found.get_foreign_keys(table), key=str),
         "unique": sorted(found.get_unique_constraints(table), key=str),
         "checks": sorted(found.get_check_constraints(table), key=str),
-        "indexes": sorted(found.get_indexes(table), key=str),
+        "indexes": sorted(map(plain, found.get_indexes(table)), key=str),
         "clustered": connection.scalar(text(source)),
     }
+
+
+def plain(index: Any) -> dict[str, Any]:
+    """An index with the condition of a partial one as text."""
+    options = {name: str(value) for name, value in index.get("dialect_options", {}).items()}
+    return {**index, "dialect_options": options}
 
 
 def test_the_migrations_make_the_tables_that_a_new_database_gets(database_url: str) -> None:
@@ -176,16 +183,16 @@ OLD_NOTE: dict[str, Any] = {
 
 def made_by_0001(url: str, note: Mapping[str, Any] | None) -> None:
     """A database as the first schema had it, with its note of a world's machines."""
-    with opened(url) as store:
-        populate(store)
+    notes = {"instance_id": "inst_1"} | ({} if note is None else {"world_machines": json.dumps(note)})
 
-        def work(c: Connection) -> None:
-            c.execute(text("DROP TABLE world_machines"))
-            c.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-            if note is not None:
-                c.execute(text("INSERT INTO meta VALUES ('world_machines', :note)"), {"note": json.dumps(note)})
+    def work(connection: Connection) -> None:
+        schema.upgrade(connection, "0001")
+        for name, value in notes.items():
+            connection.execute(text("INSERT INTO meta VALUES (:name, :value)"), {"name": name, "value": value})
 
-        store._database.write(work)
+    with database(url) as found:
+        found.write(work)
+        populate(SqlStore(found))
 
 
 @pytest.mark.parametrize("note", [None, {}, {"groups": {}}], ids=["none", "empty", "no groups"])

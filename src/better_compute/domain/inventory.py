@@ -1,0 +1,25 @@
+"""What a machine says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """What a machine says of itself. GPUs by NVML name; memory and disk in GiB; huge pages in pages."""
+
+    gpus: tuple[str, ...] = ()
+    vcpu: int = 0
+    memory_gib: int = 0
+    disk_gib: int = 0
+    hugepages_2mi: int = 0
+    hugepages_1gi: int = 0
+    attributes: Mapping[str, str | int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Inventory:
+        """From its fields as JSON holds them: the GPUs are a list there."""
+        return cls(**{**fields, "gpus": tuple(fields["gpus"])})

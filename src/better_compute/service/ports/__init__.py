@@ -1,0 +1,42 @@
+"""What the service needs from outside: a store with transactions, a clock, entropy. Adapters stand beside the SQL.
+
+`records` are what is kept, `queries` what is asked; `pools`, `machines` and `directory` say what a transaction can do
+with its part, `store` is all of it; `outside` is the rest of the world.
+"""
+
+from __future__ import annotations
+
+from better_compute.service.ports.outside import Authenticate, Authorizer, Caller, Clock, Entropy
+from better_compute.service.ports.queries import EventQuery, HeldOffer, HeldRow, PartQuery, PoolQuery
+from better_compute.service.ports.records import (
+    Account,
+    Credential,
+    EventRecord,
+    Identity,
+    JoinToken,
+    MachineGroup,
+    Tenant,
+)
+from better_compute.service.ports.store import Store, Tx
+
+__all__ = [
+    "Account",
+    "Authenticate",
+    "Authorizer",
+    "Caller",
+    "Clock",
+    "Credential",
+    "Entropy",
+    "EventQuery",
+    "EventRecord",
+    "HeldOffer",
+    "HeldRow",
+    "Identity",
+    "JoinToken",
+    "MachineGroup",
+    "PartQuery",
+    "PoolQuery",
+    "Store",
+    "Tenant",
+    "Tx",
+]

@@ -1,0 +1,32 @@
+"""What the service needs from outside a store: the time, chance, and who may do what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+Clock = Callable[[], int]
+"""The time now in epoch milliseconds."""
+Entropy = Callable[[int], bytes]
+"""So many random bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks: an authenticated identity, its tenant, and the change that its request names (`via` of events)."""
+
+    identity_id: str
+    tenant_id: str
+    via: Mapping[str, Any] | None = field(default=None)
+    credential_expires_at: int | None = None
+
+
+class Authorizer(Protocol):
+    def rights(self, caller: Caller, tenant_id: str) -> frozenset[str]:
+        """The actions that `caller` may take as `tenant_id`: none when it may not act as it, whether or not there is
+        such a tenant."""
+
+
+Authenticate = Callable[[str], Caller]
+"""Who the bearer of a token is. Raises ComputeError UNAUTHENTICATED, the same for every token that does not count."""

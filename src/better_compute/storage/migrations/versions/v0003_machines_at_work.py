@@ -1,0 +1,114 @@
+"""What is booked on machines: their devices and resources, reservations, and what those used.
+
+Machines that are there already get their devices and resources by the reconcilers, as after any change of them.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+
+KEY = sa.String().with_variant(sa.String(collation="C"), "postgresql")
+LIVE = sa.text("state IN ('pending', 'placed', 'active')")
+
+
+def upgrade() -> None:
+    op.add_column("nodes", sa.Column("control", KEY, nullable=False, server_default="platform"))
+    op.add_column("nodes", sa.Column("free", sa.BigInteger, nullable=False, server_default="0"))
+    op.create_index(None, "nodes", ["pool_id", "free", "id"])
+    _reservations()
+    _machines()
+    _usage()
+
+
+def _reservations() -> None:
+    op.create_table(
+        "reservations",
+        _name("id", primary_key=True),
+        _refers("pool_id", "pools"),
+        _refers("tenant_id", "tenants"),
+        _name("state"),
+        _text("resources"),
+        _text("selectors"),
+        _number("atoms"),
+        _text("reason", nullable=True),
+        _name("idempotency_key", nullable=True),
+        _name("created_by"),
+        _number("created_at"),
+        _name("node_id", nullable=True),
+        *(_number(name, nullable=True) for name in ("placed_at", "activated_at", "ended_at")),
+        sa.CheckConstraint("state IN ('pending', 'placed', 'active', 'ended', 'failed')", name="state"),
+    )
+    op.create_index(None, "reservations", ["pool_id", "id"])
+    op.create_index(None, "reservations", ["tenant_id", "pool_id", "id"])
+    op.create_index(
+        "ix_reservations_live",
+        "reservations",
+        ["pool_id", "state", "created_at", "id"],
+        sqlite_where=LIVE,
+        postgresql_where=LIVE,
+    )
+
+
+def _machines() -> None:
+    op.create_table(
+        "node_devices",
+        _refers("node_id", "nodes"),
+        _number("position"),
+        _text("product"),
+        _text("profile", nullable=True),
+        _number("vram_gib", nullable=True),
+        _number("share"),
+        sa.Column("leaving", sa.Boolean, nullable=False),
+        _refers("reservation_id", "reservations", nullable=True),
+        sa.PrimaryKeyConstraint("node_id", "position"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(None, "node_devices", ["reservation_id"])
+    op.create_table(
+        "node_resources",
+        _refers("node_id", "nodes"),
+        _name("resource"),
+        _number("total"),
+        _text("ratio"),
+        _number("allocated"),
+        sa.PrimaryKeyConstraint("node_id", "resource"),
+        sa.CheckConstraint("allocated BETWEEN 0 AND total", name="allocated"),
+        sqlite_with_rowid=False,
+    )
+
+
+def _usage() -> None:
+    op.create_table(
+        "usage",
+        _refers("reservation_id", "reservations"),
+        _number("started_at"),
+        _refers("pool_id", "pools"),
+        _refers("tenant_id", "tenants"),
+        _name("meter"),
+        _number("share"),
+        _number("ended_at", nullable=True),
+        sa.PrimaryKeyConstraint("reservation_id", "started_at", "meter"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(None, "usage", ["pool_id", "tenant_id", "meter", "ended_at"])
+    op.create_index(None, "usage", ["tenant_id", "pool_id", "meter", "ended_at"])
+
+
+def _name(name: str, *, nullable: bool = False, primary_key: bool = False) -> sa.Column[str]:
+    return sa.Column(name, KEY, nullable=nullable, primary_key=primary_key)
+
+
+def _refers(name: str, table: str, *, nullable: bool = False) -> sa.Column[str]:
+    return sa.Column(name, KEY, sa.ForeignKey(f"{table}.id"), nullable=nullable)
+
+
+def _number(name: str, *, nullable: bool = False) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, nullable=nullable)
+
+
+def _text(name: str, *, nullable: bool = False) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=nullable)

@@ -1,0 +1,82 @@
+"""The machines of pools, and what can be booked on them."""
+
+from __future__ import annotations
+
+from sqlalchemy import CheckConstraint, Column, Index, PrimaryKeyConstraint, Table
+
+from better_compute.storage.tables.columns import Key, flag, metadata, name, number, secret, text
+
+# `free`: how many of its devices a new booking may take; the placer finds the host with the fewest that fit by it.
+nodes = Table(
+    "nodes",
+    metadata,
+    name("id", primary=True),
+    name("pool_id", "pools.id"),
+    name("role"),
+    name("gpu_model", null=True),
+    text("inventory"),
+    name("owner_tenant_id", null=True),
+    number("joined_at"),
+    text("quarantined", null=True),
+    name("control", default="platform"),
+    number("free", default=0),
+    Index(None, "pool_id", "id"),
+    Index(None, "pool_id", "free", "id"),
+)
+
+# The atoms of a host, each booked by one reservation or by none. One that is `leaving` is not there any more, and is
+# kept until its booking ends.
+node_devices = Table(
+    "node_devices",
+    metadata,
+    name("node_id", "nodes.id"),
+    number("position"),
+    text("product"),
+    text("profile", null=True),
+    number("vram_gib", null=True),
+    number("share"),
+    flag("leaving"),
+    name("reservation_id", "reservations.id", null=True),
+    PrimaryKeyConstraint("node_id", "position"),
+    Index(None, "reservation_id"),
+    sqlite_with_rowid=False,
+)
+
+# The scalars of a host: what it provides at the ratio that is noted, and how much of it is booked.
+node_resources = Table(
+    "node_resources",
+    metadata,
+    name("node_id", "nodes.id"),
+    name("resource"),
+    number("total"),
+    text("ratio"),
+    number("allocated"),
+    PrimaryKeyConstraint("node_id", "resource"),
+    CheckConstraint("allocated BETWEEN 0 AND total", name="allocated"),
+    sqlite_with_rowid=False,
+)
+
+join_tokens = Table(
+    "join_tokens",
+    metadata,
+    name("id", primary=True),
+    name("pool_id", "pools.id"),
+    secret("token_hash", unique=True),
+    number("created_at"),
+    number("expires_at"),
+    number("used_at", null=True),
+    Index(None, "pool_id"),
+)
+
+# Machines that a world file declared. Those of one pool are found by its key, and those that wait by the other index.
+world_machines = Table(
+    "world_machines",
+    metadata,
+    Column("kind", Key, key="digest", primary_key=True),
+    name("pool_key"),
+    text("data"),
+    number("count"),
+    name("joined", null=True),
+    Index(None, "pool_key"),
+    Index(None, "joined"),
+)
