@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import signal
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -15,6 +17,9 @@ SECONDS = 30
 """So much of a processor's time the work may take."""
 MEMORY = 1024**3
 """So many bytes it may add to those that are in use."""
+
+_PR_SET_PDEATHSIG = 1
+"""Of Linux's prctl."""
 
 Result = TypeVar("Result")
 
@@ -49,6 +54,7 @@ def apart(work: Callable[[], Result]) -> Result:
 
 def _child(work: Callable[[], Any], there: Connection) -> None:
     gc.disable()  # it would touch, and so copy, all that the two processes share
+    _end_with_parent()
     _limit()
     try:
         there.send((work(), None))
@@ -58,10 +64,24 @@ def _child(work: Callable[[], Any], there: Connection) -> None:
         there.send((None, error))
 
 
+def _end_with_parent() -> None:
+    """A parent that is killed has no time to end this process; on Linux the kernel does it then, elsewhere the limit.
+    Neither is one that reads what the parent printed kept waiting."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for printed in (1, 2):  # what a library says when it breaks is for nobody
+        os.dup2(nowhere, printed)
+    if sys.platform == "linux":
+        import ctypes  # not at the top: for this process alone
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        parent = multiprocessing.parent_process()
+        if parent is not None and os.getppid() != parent.pid:
+            os._exit(1)  # it was gone before
+
+
 def _limit() -> None:
     import resource  # not at the top: where there is no fork there is none of it
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what a library says when it breaks is for nobody
     _set(resource.RLIMIT_CORE, 0)
     _set(resource.RLIMIT_CPU, SECONDS)
     with suppress(OSError):  # Linux alone tells what is in use, and keeps to this limit

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +45,33 @@ def test_memory_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert apart.apart(lambda: len(bytes(50_000_000))) == 50_000_000
     with pytest.raises(EndedError):
         apart.apart(lambda: len(bytes(200_000_000)))
+
+
+PARENT = """
+import os, time
+from fleetctl.checks.apart import apart
+def spin():
+    print(os.getpid(), flush=True)  # for nobody
+    open(PLACE, "w").write(str(os.getpid()))
+    while True:
+        pass
+apart(spin)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_it_ends_with_the_process_that_wants_it(tmp_path: Path) -> None:
+    place = tmp_path / "pid"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", f"PLACE = {str(place)!r}\n{PARENT}"], stdout=subprocess.PIPE, text=True
+    )
+    while not place.exists() or not place.read_text():
+        assert parent.poll() is None
+        time.sleep(0.01)
+    parent.kill()
+    assert parent.communicate(timeout=10)[0] == ""
+    child = Path("/proc") / place.read_text()
+    deadline = time.monotonic() + 10
+    while child.exists() and child.joinpath("stat").read_text().split()[2] != "Z":
+        assert time.monotonic() < deadline, "it goes on for nobody"
+        time.sleep(0.01)
