@@ -24,7 +24,8 @@ GUARDS: Final[Entries] = {
     ),
     "guard.oversell": Entry(
         "After the plan tenants may book more of a pool than `maxOversell` allows, or nobody knows what there is.",
-        "What is sold many times over is there for the first who come.",
+        "What is sold many times over is there for the first who come. A pool that was over it before, and still is, "
+        "blocks what lets any tenant book more, or makes less of it; what only lowers quotas is told, and passes.",
         "Lower quotas, add machines, or give --allow oversell=N for so many pools.",
     ),
     "guard.belowUse": Entry(

@@ -1,4 +1,10 @@
-"""The guard of oversell: what tenants may book of a pool's atoms, against those that its machines make."""
+"""The guard of oversell: what tenants may book of a pool's atoms, against those that its machines make.
+
+The final state counts, and none between: a pool over the limit after the plan blocks it, also where it was so before,
+as soon as the plan lets any tenant book more of it, or makes less of it. A plan that only takes back, or changes
+something else of the pool, sells nothing: it is told and passes, so that quotas can be lowered in steps, as
+`maxGpusWithdrawn` asks, and machines that fail hold up no other change.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +23,11 @@ from fleetctl.words import count, listed
 @dataclass(frozen=True, slots=True)
 class Sold:
     """A pool that a plan touches, and the sum of what tenants may book of it, the owner left out, on both sides.
-    `first` is the operation that sells the most of it, else the first one of the pool; `stated` where its entry is."""
+    `first` is the operation that sells the most of it, else the first one of the pool; `stated` where its entry is.
+    `raises`: some tenant may book more of it, whatever others lose."""
 
     first: Operation
+    raises: bool
     stated: Source
     facts: PoolFacts
     before: int
@@ -31,10 +39,11 @@ class Sold:
         return None if there is None else Fraction(self.after, there)
 
     @property
-    def is_worse(self) -> bool:
-        """Whether the plan sells more of what there is than before."""
+    def is_of_plan(self) -> bool:
+        """Whether the plan answers for what is sold after it: it promises more to somebody, makes less of what there
+        is, or makes known how much that is."""
         had, has = self.facts.schedulable, self.facts.new_schedulable
-        return had is None or has is None or self.after * had > self.before * has
+        return self.raises or had is None or has is None or has < had
 
     @property
     def is_more(self) -> bool:
@@ -63,9 +72,10 @@ def touched(case: Case) -> list[Sold]:
     found = []
     for pool_id, operation in _first(case).items():
         facts, sold, entry = case.pools.of(pool_id), _sold(case, pool_id), case.desired.entries.get(pool_id)
-        first = raised[pool_id][1] if pool_id in raised else operation
+        raises = pool_id in raised
+        first = raised[pool_id][1] if raises else operation
         stated = entry.place.source() if entry else operation.source
-        found.append(Sold(first, stated, facts, sold, sold + deltas.get(pool_id, 0)))
+        found.append(Sold(first, raises, stated, facts, sold, sold + deltas.get(pool_id, 0)))
     return found
 
 
@@ -81,8 +91,8 @@ def _first(case: Case) -> dict[str, Operation]:
 
 
 def tallies(pools: Sequence[Sold], limit: float | None) -> Iterator[Tally]:
-    """Pools over the limit after the plan that were less so before: what nobody sells more of is not this plan's."""
-    if limit is not None and (over := [sold for sold in _over(pools, limit) if sold.is_worse]):
+    """Pools over the limit after the plan that are so by it."""
+    if limit is not None and (over := [sold for sold in _over(pools, limit) if sold.is_of_plan]):
         yield Tally(
             name="oversell",
             number=len(over),
@@ -94,7 +104,7 @@ def tallies(pools: Sequence[Sold], limit: float | None) -> Iterator[Tally]:
 
 
 def told(pools: Sequence[Sold], limit: float | None) -> list[Problem]:
-    """What a limit cannot be held against, and what was over it before the plan and still is."""
+    """What a limit cannot be held against, and what was over it before the plan and still is, by no doing of it."""
     if limit is None:
         return []
     found = []
@@ -103,9 +113,9 @@ def told(pools: Sequence[Sold], limit: float | None) -> list[Problem]:
         message = f"no GPU is known to be there, so maxOversell was not held against what is sold: {names}"
         source = blind[0].first.source
         found.append(Problem(UNCHECKED, "guard.oversell", message, severity="unchecked", source=source))
-    if still := [sold for sold in _over(pools, limit) if not sold.is_worse]:
+    if still := [sold for sold in _over(pools, limit) if not sold.is_of_plan]:
         names = listed([str(sold) for sold in still], "pool")
-        message = f"over maxOversell of {limit:g} before this plan, and not more so after it: {names}"
+        message = f"over maxOversell of {limit:g} before this plan, which lets nobody book more: {names}"
         found.append(Problem(BLOCKED, "guard.oversell", message, severity="warning", source=still[0].stated))
     return found
 

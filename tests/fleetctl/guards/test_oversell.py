@@ -90,6 +90,41 @@ def test_what_is_less_oversold_than_before_is_told_and_passes() -> None:
     assert "a (24 of 8, 3.00 times)" in problem.message
 
 
+@pytest.mark.parametrize(
+    ("acme", "globex"), [(32, 8), (24, 8), (8, 8)], ids=["more than before", "as much as before", "less than before"]
+)
+def test_who_may_book_more_of_a_pool_that_stays_oversold_is_blocked_whatever_others_lose(
+    acme: int, globex: int
+) -> None:
+    case = Case()
+    case.pool("a", gpus=8, acme=32)
+    wished = files(entry("a", offers=offers(acme=acme, globex=globex)), **HALF_MORE)
+    assert case.blocked(wished) == [("guard.oversell", "oversell=1")]
+    assert case.blocked(wished, {"oversell": 1}) == []
+
+
+def test_a_pool_that_is_not_oversold_any_more_passes_in_silence() -> None:
+    case = Case()
+    case.pool("a", gpus=8, acme=32)
+    assert case.judged(files(entry("a", offers=offers(acme=4, globex=8)), **HALF_MORE)) == []
+
+
+def test_a_policy_that_makes_less_of_an_oversold_pool_is_blocked_also_where_quotas_fall() -> None:
+    case = Case()
+    case.pool("a", sharing="mig", policy=MIG, gpus=8, acme={"gpu.mig": 80})
+    whole = {"gpu": {"mig": {"devices": {"7g.80gb": 1}}}}
+    wished = entry("a", sharing="mig", policy=whole, offers=offers(acme={"gpu.mig": 20}))
+    assert case.blocked(files(wished, **HALF_MORE)) == [("guard.oversell", "oversell=1")]
+
+
+def test_a_change_of_something_else_in_an_oversold_pool_is_told_and_passes() -> None:
+    case = Case()
+    case.pool("a", gpus=8, acme=32)
+    [problem] = case.judged(files(entry("a", policy={"maxPending": "1h"}, offers=offers(acme=32)), **HALF_MORE))
+    assert (problem.rule, problem.severity) == ("guard.oversell", "warning")
+    assert "which lets nobody book more: a (32 of 8, 4.00 times)" in problem.message
+
+
 def test_what_the_plan_does_not_touch_is_not_its_business() -> None:
     case = Case()
     case.pool("a", gpus=8, acme=32)
