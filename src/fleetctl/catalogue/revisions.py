@@ -20,7 +20,7 @@ REVISIONS: Final[Entries] = {
     "base.own": Entry(
         "The base is the commit that the files are of.",
         "The change is in the base already: what it removed is not seen, and guards that it took away do not hold.",
-        "Compare with the commit before the change, such as HEAD^ on the branch that it was merged to.",
+        "Compare with the commit before the change: the one that was applied last. HEAD^ may hold a part of it.",
     ),
     "prune.base": Entry(
         "Pools are to be pruned, and there is no base.",

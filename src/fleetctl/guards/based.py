@@ -24,7 +24,7 @@ def check(case: Case) -> list[Problem]:
         hint = "compare with a base of this fleet; give it another name, caller or keyPrefix in a change of its own"
     elif base.is_own and case.plan.operations:
         message = f"{base.ref} is the commit of these files: guards from before it do not hold, and nothing was removed"
-        hint = "compare with the commit before the change, such as --base HEAD^ where it was merged"
+        hint = "compare with the commit before the change: the one that was applied last"
         return [Problem(INVALID_STATE, _OWN, message, hint=hint, severity="warning")]
     else:
         return []
