@@ -53,7 +53,16 @@ class Terminal:
         self._tmux("send-keys", key)
 
     def resize(self, columns: int, rows: int) -> None:
+        """Make the window another size; done when what runs in it can know."""
         self._tmux("resize-window", "-x", str(columns), "-y", str(rows))
+        tty = os.open(self._tmux("display-message", "-p", "#{pane_tty}").strip(), os.O_RDONLY | os.O_NOCTTY)
+        try:
+            end = time.monotonic() + PATIENCE
+            while os.get_terminal_size(tty) != (columns, rows):
+                assert time.monotonic() < end, f"{os.get_terminal_size(tty)} after {PATIENCE} s"
+                time.sleep(0.02)
+        finally:
+            os.close(tty)
 
     def screen(self, *, colours: bool = False) -> str:
         """What is on the screen and above it, in lines; `colours`: with the sequences that colour it."""
