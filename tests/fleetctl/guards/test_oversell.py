@@ -37,9 +37,9 @@ def test_the_atoms_of_the_pool_count_as_its_policy_splits_them() -> None:
         assert bool(case.blocked(files(wished, **{**EVERYTHING, "maxOversell": 1}))) == blocks
 
 
-def test_what_the_machines_made_counts_before_what_the_policy_says() -> None:
+def test_instances_that_machines_name_count_whatever_the_policy_says() -> None:
     case = Case()
-    case.pool("a", sharing="mig", policy=MIG, gpus=8, atoms=10)
+    case.pool("a", sharing="mig", policy=MIG, instances=10)
     wished = entry("a", sharing="mig", policy=MIG, offers=offers(acme={"gpu.mig": 11}))
     assert case.blocked(files(wished, **{**EVERYTHING, "maxOversell": 1})) == [("guard.oversell", "oversell=1")]
 
@@ -114,6 +114,13 @@ def test_a_policy_that_makes_less_of_an_oversold_pool_is_blocked_also_where_quot
     case.pool("a", sharing="mig", policy=MIG, gpus=8, acme={"gpu.mig": 80})
     whole = {"gpu": {"mig": {"devices": {"7g.80gb": 1}}}}
     wished = entry("a", sharing="mig", policy=whole, offers=offers(acme={"gpu.mig": 20}))
+    assert case.blocked(files(wished, **HALF_MORE)) == [("guard.oversell", "oversell=1")]
+
+
+def test_a_policy_that_makes_known_what_there_is_of_an_oversold_pool_is_blocked() -> None:
+    case = Case()
+    case.pool("a", sharing="mig", gpus=8, acme={"gpu.mig": 80})
+    wished = entry("a", sharing="mig", policy=MIG, offers=offers(acme={"gpu.mig": 80}))
     assert case.blocked(files(wished, **HALF_MORE)) == [("guard.oversell", "oversell=1")]
 
 
