@@ -142,3 +142,16 @@ class ReservationFailed(Event):
     type = "reservation.failed"
     before: Reservation
     after: Reservation
+
+
+def of_reservation(owner_id: str, before: Reservation | None, after: Reservation) -> Event | None:
+    """What happened to a reservation of a pool of that owner; None where it is in the state that it was in."""
+    names = {"owner_id": owner_id, "pool_id": after.pool_id, "to_tenant_id": after.tenant_id}
+    if before is None and after.state == "pending":
+        return ReservationPending(**names, after=after)
+    if after.state == "placed" and (before is None or before.state == "pending"):
+        return ReservationPlaced(**names, before=before, after=after)
+    if before is None or before.state == after.state:
+        return None
+    kinds = {"active": ReservationActivated, "ended": ReservationEnded, "failed": ReservationFailed}
+    return kinds[after.state](**names, before=before, after=after)

@@ -7,7 +7,8 @@ from sqlalchemy import text as sql
 
 from better_compute.storage.tables.columns import metadata, name, number, text
 
-_LIVE = sql("state IN ('pending', 'placed', 'active')")
+LIVE = sql("state IN ('pending', 'placed', 'active')")
+"""What the partial index holds: a question has these very words in it, or the index does not answer it."""
 
 # `node_id` refers to no table: a machine may leave when what ran on it has ended. Those that are over are many and
 # asked for seldom; those that live are found by the partial index, the oldest of a state first.
@@ -38,12 +39,13 @@ reservations = Table(
         "state",
         "created_at",
         "id",
-        sqlite_where=_LIVE,
-        postgresql_where=_LIVE,
+        sqlite_where=LIVE,
+        postgresql_where=LIVE,
     ),
 )
 
-# A stretch of time in which a reservation was metered: `share` is how much of GPUs it held, in millionths of one.
+# A stretch of time in which a reservation was metered: `share` is how much of GPUs it held, in millionths of one. The
+# indexes hold all that a sum of hours needs.
 usage = Table(
     "usage",
     metadata,
@@ -55,7 +57,7 @@ usage = Table(
     number("share"),
     number("ended_at", null=True),
     PrimaryKeyConstraint("reservation_id", "started_at", "meter"),
-    Index(None, "pool_id", "tenant_id", "meter", "ended_at"),
-    Index(None, "tenant_id", "pool_id", "meter", "ended_at"),
+    Index(None, "pool_id", "tenant_id", "meter", "ended_at", "started_at", "share"),
+    Index(None, "tenant_id", "pool_id", "meter", "ended_at", "started_at", "share"),
     sqlite_with_rowid=False,
 )

@@ -1,0 +1,98 @@
+"""Placement: which host takes a reservation, and which of its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from better_compute.domain.devices import Device
+from better_compute.domain.hosts import Host
+from better_compute.domain.problems import INVALID_INPUT, Problem, did_you_mean
+from better_compute.domain.reservations import Reservation, Selectors
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A host, and the positions of the devices on it."""
+
+    node_id: str
+    positions: Sequence[int]
+
+
+def choose(hosts: Iterable[Host], reservation: Reservation) -> Place | None:
+    """The first of the hosts that has all that the reservation asks for; None where there is none.
+
+    Hosts come with the fewest free devices first, so that what is begun is filled and large wishes find whole hosts.
+    The ratio of a row is in its total: the placer never asks the policy.
+    """
+    for host in hosts:
+        if not all(_has(host, resource, amount) for resource, amount in reservation.scalars.items()):
+            continue
+        attributes = host.node.inventory.attributes
+        fitting = [d.position for d in host.devices if d.free and _matches(d, attributes, reservation.selectors)]
+        if len(fitting) >= reservation.atoms:
+            return Place(host.node.id, sorted(fitting)[: reservation.atoms])
+    return None
+
+
+def check_selectors(hosts: Iterable[Host], selectors: Selectors) -> list[Problem]:
+    """Rule reservation.selectors: some device of the hosts, booked or free, has all that is selected by.
+
+    Hosts are asked for until one has such a device. The problems name the attributes that no device has so; of what the
+    machines are they tell the nearest product and memory alone.
+    """
+    unmet = set(selectors)
+    products: set[str] = set()
+    sizes: set[int] = set()
+    for host in hosts:
+        for device in host.devices:
+            if device.leaving:
+                continue
+            met = {name for name in selectors if _meets(device, host.node.inventory.attributes, name, selectors[name])}
+            if met == selectors.keys():
+                return []
+            unmet -= met
+            products.add(device.product)
+            sizes |= set() if device.vram_gib is None else {device.vram_gib}
+    if not unmet:
+        return [_refuse("selectors", "no device of this pool has all of these at once")]
+    return [
+        _refuse(f"selectors.{n}", "no device of this pool has this", _near(n, selectors[n], products, sizes))
+        for n in sorted(unmet)
+    ]
+
+
+def _has(host: Host, resource: str, amount: int) -> bool:
+    row = host.rows.get(resource)
+    return row is not None and row.room >= amount
+
+
+def _matches(device: Device, attributes: Mapping[str, str | int], selectors: Selectors) -> bool:
+    return all(_meets(device, attributes, name, values) for name, values in selectors.items())
+
+
+def _meets(device: Device, attributes: Mapping[str, str | int], name: str, values: Sequence[str | int]) -> bool:
+    """What the device itself is counts before what its host says under the same name. A number is no text."""
+    match name:
+        case "gpuProduct":
+            found: str | int | None = device.product
+        case "vramGiB":
+            found = device.vram_gib
+        case "migProfile":
+            found = device.profile
+        case _:
+            found = attributes.get(name)
+    return found is not None and found in values
+
+
+def _near(name: str, values: Sequence[str | int], products: set[str], sizes: set[int]) -> str:
+    if name == "gpuProduct":
+        return did_you_mean(str(values[0]), products)
+    if name == "vramGiB" and sizes:
+        wanted = [value for value in values if isinstance(value, int)] or [0]
+        return f"the nearest is {min(sizes, key=lambda size: (min(abs(size - w) for w in wanted), size))}"
+    return ""
+
+
+def _refuse(path: str, message: str, hint: str = "") -> Problem:
+    return Problem(INVALID_INPUT, "reservation.selectors", message, path, hint)
