@@ -166,7 +166,7 @@ class TestStock:
         world = World()
         policy = {"gpu": {"mig": {"devices": {"1g.10gb": 7}}}}
         world.pool("fra1-m", {"acme": {"gpu.mig": 28}}, sharing="mig", policy=policy, owner_quota={"gpu.mig": 7})
-        machines(world, "fra1-m", 8, atoms=56)
+        machines(world, "fra1-m", 8)
         offer = "{toTenantId: acme, quota: {gpu.mig: 28}}"
         stock = kept(world, MIG % ("{gpu: {mig: {devices: {3g.40gb: 2}}}}", offer)).stock[
             "H100", "gpu.mig", "site_fra1"
@@ -201,6 +201,16 @@ class TestCosts:
         offer = "{toTenantId: acme, quota: {gpu.mig: 4}}"
         found = kept(world, MIG % ("{gpu: {mig: {devices: {3g.40gb: 2}}}}", offer), H100=2.1)
         assert cost(found, ("H100", "gpu.mig", "site_fra1")) == (4.2, 4.2)
+
+    def test_follow_it_also_where_the_limit_stays(self) -> None:
+        world = World()
+        policy = {"gpu": {"mig": {"devices": {"1g.10gb": 7}}}}
+        world.pool("fra1-m", {"acme": {"gpu.mig": 14}}, sharing="mig", policy=policy, owner_quota={"gpu.mig": 7})
+        world.pool("fra1-n", {"acme": {"gpu.mig": 7}}, sharing="mig", policy=policy, owner_quota={"gpu.mig": 7})
+        offer = "{toTenantId: acme, quota: {gpu.mig: 14}}"
+        found = kept(world, MIG % ("{gpu: {mig: {devices: {3g.40gb: 2}}}}", offer), H100=2.1)
+        assert share(found, key=("H100", "gpu.mig", "site_fra1")) == (21, 21, 0, 0)
+        assert cost(found, ("H100", "gpu.mig", "site_fra1")) == (6.3, 16.8)
 
     def test_are_not_known_where_the_policy_does_not_split_the_gpu(self) -> None:
         offer = "{toTenantId: acme, quota: {gpu.mig: 3}}"

@@ -227,8 +227,7 @@ def _join(service: Service, pool_id: str, chunk: Sequence[tuple[str, int]], tx: 
 
 def _refusal(machines: Machines, state: PoolState, now: int) -> str:
     """Why the pool does not take such machines; blank where it does."""
-    machine = machines.one()
-    node = nodes.join(state, known(state), "", machine.inventory, machine.owner_tenant_id, now)
+    node = nodes.join(state, known(state), machines.one(), "", now)
     if not isinstance(node, Refused):
         return ""
     return f"machines of the world do not join the pool {machines.pool}: {ComputeError(*node.problems)}"

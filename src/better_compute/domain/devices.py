@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from better_compute.domain.families import Instance, cut, instance_of
+from better_compute.domain.inventory import VRAM, Inventory
+from better_compute.domain.nodes import Node, atoms_per_gpu, mig_devices
+from better_compute.domain.policy.mig import most_slices
+from better_compute.domain.state import Pool
 
 WHOLE = 1_000_000
 """The share of a device that is a whole GPU."""
+
+_NAMED_VRAM = re.compile(r"(?<![A-Za-z0-9.])(\d{1,4})GB?(?![A-Za-z0-9])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,3 +41,82 @@ class Device:
     def free(self) -> bool:
         """Whether a new booking may take it, as far as its host may be booked at all."""
         return self.reservation_id is None and not self.leaving
+
+    @property
+    def kind(self) -> tuple[str, str | None]:
+        """What a device is: two of one kind stand for each other."""
+        return self.product, self.profile
+
+
+def devices_of(pool: Pool, node: Node) -> list[Device]:
+    """The atoms of a machine, none booked, in the order of its inventory: none where it cannot be booked."""
+    if not node.is_schedulable:
+        return []
+    made = _instances(pool, node.inventory) if pool.sharing == "mig" else _shares(pool, node.inventory)
+    return [replace(device, position=position) for position, device in enumerate(made)]
+
+
+def follow(held: Sequence[Device], wanted: Sequence[Device]) -> list[Device]:
+    """The devices of a machine that has `held` and should have `wanted`, by position.
+
+    Those of a kind that is wanted keep their positions, booked ones before free ones; of the others the free ones go,
+    and the booked ones are leaving until their bookings end. New ones take the lowest positions that are not in use.
+    """
+    stock: dict[tuple[str, str | None], list[Device]] = {}
+    for device in sorted(held, key=lambda d: (d.reservation_id is None, d.leaving, d.position), reverse=True):
+        stock.setdefault(device.kind, []).append(device)
+    kept, new = [], []
+    for device in wanted:
+        if there := stock.get(device.kind):
+            before = there.pop()
+            kept.append(replace(device, position=before.position, reservation_id=before.reservation_id))
+        else:
+            new.append(device)
+    left = (device for devices in stock.values() for device in devices)
+    kept += [replace(device, leaving=True) for device in left if device.reservation_id is not None]
+    unused = _unused({device.position for device in kept})
+    added = [replace(device, position=next(unused)) for device in new]
+    return sorted([*kept, *added], key=lambda device: device.position)
+
+
+def _shares(pool: Pool, inventory: Inventory) -> Iterator[Device]:
+    """Whole GPUs, or the slots that each of them is split into."""
+    each = atoms_per_gpu(pool.sharing, pool.policy)
+    for name in inventory.gpus:
+        slot = Device(position=0, product=name, vram_gib=_vram(name, inventory.attributes), share=WHOLE // max(each, 1))
+        yield from [slot] * each
+
+
+def _instances(pool: Pool, inventory: Inventory) -> Iterator[Device]:
+    """The MIG instances that the inventory names, which stand for the whole GPUs beside them; where it names none,
+    those that the policy cuts each GPU into."""
+    named = [(card, instance) for card, instance in map(cut, inventory.gpus) if instance is not None]
+    if named:
+        yield from (_instance(pool, card, instance) for card, instance in named)
+        return
+    devices = [(found, n) for profile, n in mig_devices(pool.policy) if (found := instance_of(profile))]
+    for name in inventory.gpus:
+        for instance, count in devices:
+            yield from [_instance(pool, name, instance)] * count
+
+
+def _instance(pool: Pool, card: str, instance: Instance) -> Device:
+    share = min(WHOLE, WHOLE * instance.slices // most_slices(pool.gpu_model))
+    return Device(position=0, product=card, profile=instance.profile, vram_gib=instance.vram_gib, share=share)
+
+
+def _vram(name: str, attributes: Mapping[str, Any]) -> int | None:
+    """The memory of a whole card: what the machine says, else what the name says (`80GB`)."""
+    said = attributes.get(VRAM)
+    if type(said) is int:
+        return said
+    found = _NAMED_VRAM.search(name)
+    return int(found[1]) if found else None
+
+
+def _unused(taken: set[int]) -> Iterator[int]:
+    position = 0
+    while True:
+        if position not in taken:
+            yield position
+        position += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from better_compute.domain.problems import INVALID_INPUT, Problem
 from better_compute.domain.words import edits
@@ -41,7 +42,8 @@ _LINES = (
 # A guest sees a vGPU: letters after a data-centre number name the board (A100DX, H100XM), not the model.
 _VGPU_LINE = rf"(?:Tesla |GRID |(?:GRID |GeForce )RTX )?(?P<m1>(?:{_DATA_CENTRE})[A-Z]??)(?:D?X[LMS]?|[CDLx])?"
 _VGPU_TAIL = r"-(?:\d-)?[12]?\d{1,2}(?:A|B4?|C|CME|Q)?"
-_MIG_TAIL = r"[ -]MIG[ -](?:\d+c\.)?\d+g\.\d+gb(?:[+-][a-z.]+)?"
+_MIG_PROFILE = r"(?:(?P<c>\d+)c\.)?(?P<g>\d+)g\.(?P<gib>\d+)gb(?:[+-][a-z.]+)?"
+_MIG_TAIL = rf"[ -]MIG[ -](?P<profile>{_MIG_PROFILE})"
 
 # Families seen in the field beside those; `pool.model` warns about a name outside of the table.
 _MORE_FAMILIES = (
@@ -64,6 +66,14 @@ KNOWN_FAMILIES = frozenset(f"{_DATA_CENTRE}|{_GRID_BOARD}".split("|")) | frozens
 _BEFORE_TURING = r"[KMP]\d+[A-Z]?|V100S?|G[PV]100|TITANV|TITANXP|TITANXPASCAL|GTX10\d\d(?:TI)?"
 # Blackwell and Grace: the open kernel module only.
 _OPEN_ONLY = r"G?B\d+[A-Z]?|GH\d+[A-Z]?|RTXPRO\d+[A-Z]*|RTX50[5-9]\d[A-Z0-9]*"
+# Grace: an Arm host. Its CPUs have no siblings.
+_GRACE = r"G[BH]\d+[A-Z]?"
+# The oldest driver branch of a generation, for those that 450 is too old for: Ada and Hopper, Blackwell, its refresh.
+_OLDEST_BRANCH = {
+    r"L\d+[A-Z]?|RTX40\d\d[A-Z0-9]*|RTX\d+ADA|G?H\d+[A-Z]?": 520,
+    r"G?B[12]00|RTXPRO\d+[A-Z]*|RTX50[5-9]\d[A-Z0-9]*": 570,
+    r"G?B300|GB10": 575,
+}
 _LONGEST_NAME = 128
 _ALIKE = str.maketrans("OILSB", "01158")
 _PATTERN = re.compile(r"[A-Z0-9]{1,32}")
@@ -83,6 +93,31 @@ def family_of(nvml_name: str) -> str | None:
     types give the family of the card behind them.
     """
     return _derive(nvml_name)
+
+
+class Instance(NamedTuple):
+    """A MIG instance as its profile spells it: how many compute slices it takes, and its memory in GiB. A compute
+    instance within one (`1c.3g.40gb`) takes its own."""
+
+    profile: str
+    slices: int
+    vram_gib: int
+
+
+def instance_of(profile: str) -> Instance | None:
+    """The instance that a profile such as `3g.40gb` spells; None where it spells none."""
+    found = re.fullmatch(_MIG_PROFILE, profile)
+    return None if found is None else _instance(profile, found)
+
+
+def cut(nvml_name: str) -> tuple[str, Instance | None]:
+    """The card that a name tells of, and the MIG instance of it where its tail names one (`… MIG 3g.40gb`)."""
+    found = re.search(rf"{_MIG_TAIL}\Z", nvml_name) if "MIG" in nvml_name else None
+    return (nvml_name, None) if found is None else (nvml_name[: found.start()], _instance(found["profile"], found))
+
+
+def _instance(profile: str, found: re.Match[str]) -> Instance:
+    return Instance(profile, int(found["c"] or found["g"]), int(found["gib"]))
 
 
 def _derive(name: str, flags: int = 0) -> str | None:
@@ -120,6 +155,16 @@ def is_before_turing(family: str) -> bool:
 def needs_open_module(family: str) -> bool:
     """Whether only the open kernel module drives the family."""
     return re.fullmatch(_OPEN_ONLY, family) is not None
+
+
+def is_grace(family: str) -> bool:
+    """Whether the family's hosts are Arm ones of Grace."""
+    return re.fullmatch(_GRACE, family) is not None
+
+
+def oldest_branch(family: str) -> int | None:
+    """The driver branch before which the family is not known; None where every branch of today knows it."""
+    return next((branch for names, branch in _OLDEST_BRANCH.items() if re.fullmatch(names, family)), None)
 
 
 def nearest_family(word: str) -> str | None:

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from better_compute.domain.devices import Device, devices_of, follow
+from better_compute.domain.inventory import Inventory
+from better_compute.domain.nodes import Node
+from better_compute.domain.policy.values import effective_ratio
+from better_compute.domain.state import Pool
+
+_MIB = 1024
+"""MiB in a GiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,3 +31,96 @@ class HostRow:
     @property
     def room(self) -> int:
         return self.total - self.allocated
+
+
+Rows = Mapping[str, HostRow]
+"""The rows of a host by their resource."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A machine with what can be booked on it: nothing on one that cannot be booked, but what is booked still."""
+
+    node: Node
+    devices: tuple[Device, ...] = ()
+    rows: Rows = field(default_factory=dict)
+
+    @property
+    def is_booked(self) -> bool:
+        """Whether a reservation holds any of it."""
+        return any(d.reservation_id is not None for d in self.devices) or any(r.allocated for r in self.rows.values())
+
+    @property
+    def free(self) -> int:
+        """How many of its devices a new booking may take."""
+        return sum(device.free for device in self.devices) if self.node.is_schedulable else 0
+
+
+Upkeep = Callable[[Pool, Host], Host]
+"""A host as it should be: the host itself where nothing is to change."""
+
+
+def fitted(pool: Pool, host: Host) -> Host:
+    """The host with the devices and rows that follow from its inventory and the pool's policy."""
+    return vps_hosts(pool, capacity_hosts(pool, host))
+
+
+def vps_hosts(pool: Pool, host: Host) -> Host:
+    """`vps.hosts`: vcpu, memoryGiB (less the huge page pools) and diskGiB of a vps-host pool, each times its ratio."""
+    if pool.class_ != "vps-host":
+        return host
+    i = host.node.inventory
+    return _with_rows(pool, host, {"vcpu": Fraction(i.vcpu), "memoryGiB": _memory(i), "diskGiB": Fraction(i.disk_gib)})
+
+
+def capacity_hosts(pool: Pool, host: Host) -> Host:
+    """`capacity.hosts`: the devices and the huge pages of every pool; outside of vps-host pools vcpu and memoryGiB
+    (less the huge page pools), each less what hostReserve keeps back, times its ratio."""
+    held = host.devices
+    if (devices := tuple(follow(held, devices_of(pool, host.node)))) != held:
+        host = replace(host, devices=devices)
+    i = host.node.inventory
+    if pool.class_ != "vps-host":
+        kept = pool.policy.get("hostReserve")
+        provides = {
+            "vcpu": i.vcpu - _kept_back(kept, "vcpu"),
+            "memoryGiB": _memory(i) - _kept_back(kept, "memoryGiB"),
+        }
+        host = _with_rows(pool, host, provides)
+    pages = {"hugepages2Mi": Fraction(i.hugepages_2mi), "hugepages1Gi": Fraction(i.hugepages_1gi)}
+    return _with_rows(pool, host, pages, overcommit=False)
+
+
+def _with_rows(pool: Pool, host: Host, provides: Mapping[str, Fraction], *, overcommit: bool = True) -> Host:
+    """The host with these rows as they should be: none on one that cannot be booked, and what is booked stays."""
+    rows = dict(host.rows)
+    for resource, amount in provides.items():
+        before = rows.pop(resource, None)
+        allocated = 0 if before is None else before.allocated
+        ratio = _ratio(pool.policy, resource) if overcommit else Decimal(1)
+        total = max(int(amount * Fraction(ratio)), allocated, 0) if host.node.is_schedulable else allocated
+        if total or host.node.is_schedulable:
+            rows[resource] = HostRow(resource=resource, total=total, ratio=f"{ratio:f}", allocated=allocated)
+    return host if rows == host.rows else replace(host, rows=rows)
+
+
+def _memory(inventory: Inventory) -> Fraction:
+    """GiB beside the huge page pools."""
+    pools = Fraction(inventory.hugepages_2mi * 2, _MIB) + inventory.hugepages_1gi
+    return inventory.memory_gib - pools
+
+
+def _kept_back(reserve: Any, resource: str) -> Fraction:
+    """What the policy's hostReserve keeps back; nothing where it says none, or not as its schema wants it."""
+    amount = reserve.get(resource) if isinstance(reserve, Mapping) else None
+    if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < float("inf"):
+        return Fraction(0)
+    return Fraction(str(amount))
+
+
+def _ratio(policy: Mapping[str, Any], resource: str) -> Decimal:
+    """The overcommit of a resource, exactly as it is spelled: one number for all, or one for each; 1 where the policy
+    says none. Clamped."""
+    stated = policy.get("overcommit")
+    ratio = effective_ratio(stated.get(resource) if isinstance(stated, Mapping) else stated)
+    return Decimal(1) if ratio is None else Decimal(str(ratio)).normalize()

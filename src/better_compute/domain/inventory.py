@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from better_compute.domain.problems import INVALID_INPUT, Problem
+
+VRAM = "vramGiB"
+"""The attribute that says how much memory each of its GPUs has."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
@@ -23,3 +28,11 @@ class Inventory:
     def of(cls, fields: Mapping[str, Any]) -> Inventory:
         """From its fields as JSON holds them: the GPUs are a list there."""
         return cls(**{**fields, "gpus": tuple(fields["gpus"])})
+
+
+def check_inventory(inventory: Inventory) -> list[Problem]:
+    """Rule node.inventory: an attribute with a meaning holds what it means."""
+    if type(inventory.attributes.get(VRAM, 0)) is int:
+        return []
+    message = f"{VRAM} is the memory of each GPU, a whole number of GiB"
+    return [Problem(INVALID_INPUT, "node.inventory", message, f"inventory.attributes.{VRAM}")]

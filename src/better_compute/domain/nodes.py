@@ -1,4 +1,4 @@
-"""Machines: what one brings, and whether it may join a pool."""
+"""Machines: what one brings, whether it may join a pool, and what may become of it there."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from better_compute.domain.atoms import CLASSES
-from better_compute.domain.families import family_of
-from better_compute.domain.inventory import Inventory
+from better_compute.domain.families import cut, family_of
+from better_compute.domain.inventory import Inventory, check_inventory
+from better_compute.domain.policy.mig import most_slices
 from better_compute.domain.problems import INVALID_STATE, Problem, Refused
 from better_compute.domain.state import Pool, PoolState, Rollup
 
@@ -18,10 +19,12 @@ Control = Literal["platform", "tenant"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What joins: an inventory and, for a machine that a tenant owns, that tenant. `id` of None: a new one."""
+    """What joins: an inventory, who runs it and, for a machine that a tenant owns, that tenant. `id` of None: a new
+    one."""
 
     inventory: Inventory
     owner_tenant_id: str | None = None
+    control: Control = "platform"
     id: str | None = None
 
 
@@ -50,73 +53,148 @@ class Node:
         return self.is_host and self.control == "platform"
 
 
-def join(
-    state: PoolState, pool: Pool, node_id: str, inventory: Inventory, owner_tenant_id: str | None, now: int
-) -> Node | Refused:
+def join(state: PoolState, pool: Pool, machine: Machine, node_id: str, now: int) -> Node | Refused:
     """The node that a machine becomes in the pool, quarantined when a GPU's name is not understood (never guessed)."""
-    if problems := _check_join(state, pool, owner_tenant_id):
+    if problems := [*_check_join(state, pool, machine.owner_tenant_id), *check_inventory(machine.inventory)]:
         return Refused(tuple(problems))
     node = Node(
         id=node_id,
         pool_id=pool.id,
         role=CLASSES[pool.class_],
         gpu_model=None,
-        inventory=inventory,
-        owner_tenant_id=owner_tenant_id,
+        inventory=machine.inventory,
+        owner_tenant_id=machine.owner_tenant_id,
+        control=machine.control,
         joined_at=now,
     )
-    families = {name: family_of(name) for name in dict.fromkeys(inventory.gpus)}
-    if unknown := [name for name, family in families.items() if family is None]:
-        return replace(node, quarantined=unknown[0])
-    models = set(families.values())
-    if strangers := sorted(str(m) for m in models - {pool.gpu_model}):
-        message = f"the pool holds {pool.gpu_model}, and this machine has {', '.join(strangers)}"
-        return Refused((Problem(INVALID_STATE, "node.model", message, "inventory.gpus"),))
-    return replace(node, gpu_model=pool.gpu_model if models else None)
+    return _understood(pool, node)
 
 
-def add_node(rollup: Rollup, node: Node, count: int = 1) -> Rollup:
-    """The rollup with one more node, or with `count` that are equal."""
-    hosts = count if node.is_host else 0
+def report(pool: Pool, node: Node, inventory: Inventory, *, booked: bool) -> Node | Refused:
+    """The machine with the inventory that it has now. While it is `booked` it keeps the model that it is booked as,
+    also when it is quarantined or shows no GPU."""
+    if problems := check_inventory(inventory):
+        return Refused(tuple(problems))
+    after = _understood(pool, replace(node, inventory=inventory, gpu_model=None, quarantined=None))
+    if isinstance(after, Node) and after.gpu_model is None and booked:
+        return replace(after, gpu_model=node.gpu_model)
+    return after
+
+
+def set_control(
+    state: PoolState, node: Node, control: Control, owner_tenant_id: str | None, *, booked: bool
+) -> Node | Refused:
+    """The machine with another owner, or run by another. Rule offer.tenantOwned; a booked one stays the platform's to
+    run (rule node.busy)."""
+    problems = []
+    if owner_tenant_id not in (None, node.owner_tenant_id) and state.others:
+        problems.append(_shared("so a machine in it cannot become a tenant's"))
+    if control == "tenant" != node.control and booked:
+        message = "the machine is booked, so no tenant can take control of it"
+        hint = "wait until its reservations end, or end them"
+        problems.append(Problem(INVALID_STATE, "node.busy", message, "control", hint))
+    if problems:
+        return Refused(tuple(problems))
+    return replace(node, control=control, owner_tenant_id=owner_tenant_id)
+
+
+def check_remove(*, booked: bool) -> list[Problem]:
+    """Rule node.busy: a machine does not leave under what runs on it."""
+    if not booked:
+        return []
+    hint = "wait until its reservations end, or end them"
+    return [Problem(INVALID_STATE, "node.busy", "the machine is booked, so it cannot leave", "nodeId", hint)]
+
+
+def count_node(rollup: Rollup, node: Node, count: int = 1) -> Rollup:
+    """The rollup with so many more machines that are equal to the node; with fewer where the number is negative."""
     models = dict(rollup.models)
-    if hosts and node.gpu_model:
-        models[node.gpu_model] = models.get(node.gpu_model, 0) + hosts
+    if node.role == "host" and node.gpu_model is not None:
+        models[node.gpu_model] = models.get(node.gpu_model, 0) + count
+    gpus, instances = _holds(node) if node.is_schedulable else (0, 0)
     return replace(
         rollup,
         nodes=rollup.nodes + count,
-        host_nodes=rollup.host_nodes + hosts,
-        tenant_owned_nodes=rollup.tenant_owned_nodes + (0 if node.owner_tenant_id is None else count),
-        models=models,
-        gpus=rollup.gpus + len(node.inventory.gpus) * hosts,
+        host_nodes=rollup.host_nodes + count * node.is_host,
+        tenant_owned_nodes=rollup.tenant_owned_nodes + count * (node.owner_tenant_id is not None),
+        models={model: hosts for model, hosts in models.items() if hosts},
+        gpus=rollup.gpus + count * gpus,
+        instances=rollup.instances + count * instances,
     )
 
 
 def schedulable_atoms(pool: Pool, rollup: Rollup) -> int:
-    """The atoms that the pool's host GPUs make: one each, or as many as the policy splits a GPU into."""
-    return rollup.gpus * atoms_per_gpu(pool.sharing, pool.policy) if rollup.atoms is None else rollup.atoms
+    """The atoms that the pool's hosts make: its MIG instances, and what each whole GPU is split into."""
+    return rollup.gpus * atoms_per_gpu(pool.sharing, pool.policy) + rollup.instances
 
 
 def atoms_per_gpu(sharing: str, policy: Mapping[str, Any]) -> int:
     """How many atoms a GPU makes; 0 where the policy does not say, or not as its schema wants it."""
     if sharing == "exclusive":
         return 1
-    gpu = policy.get("gpu")
-    settings = gpu if isinstance(gpu, Mapping) else {}
-    if sharing != "mig":
-        slots = settings.get("slots")
-        return slots if type(slots) is int else 0
-    mig = settings.get("mig")
+    if sharing == "mig":
+        return sum(count for _, count in mig_devices(policy))
+    slots = _gpu(policy).get("slots")
+    return slots if type(slots) is int else 0
+
+
+def mig_devices(policy: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """The MIG profiles that the policy cuts each GPU into, and how many of each."""
+    mig = _gpu(policy).get("mig")
     devices = mig.get("devices") if isinstance(mig, Mapping) else None
-    return sum(n for n in devices.values() if type(n) is int) if isinstance(devices, Mapping) else 0
+    counts = devices.items() if isinstance(devices, Mapping) else ()
+    return [(profile, count) for profile, count in counts if type(count) is int]
+
+
+def _gpu(policy: Mapping[str, Any]) -> Mapping[str, Any]:
+    gpu = policy.get("gpu")
+    return gpu if isinstance(gpu, Mapping) else {}
+
+
+def _understood(pool: Pool, node: Node) -> Node | Refused:
+    """The node by what its GPUs are: of the pool's model; quarantined where one is not understood; refused where one
+    is of another model."""
+    families = {name: family_of(name) for name in dict.fromkeys(node.inventory.gpus)}
+    for name, family in families.items():
+        if family is None or not _is_understood(pool, name, family):
+            return replace(node, quarantined=name)
+    models = set(families.values())
+    if strangers := sorted(str(model) for model in models - {pool.gpu_model}):
+        message = f"the pool holds {pool.gpu_model}, and this machine has {', '.join(strangers)}"
+        return Refused((Problem(INVALID_STATE, "node.model", message, "inventory.gpus"),))
+    return replace(node, gpu_model=pool.gpu_model if models else None)
+
+
+def _is_understood(pool: Pool, name: str, family: str) -> bool:
+    """A MIG instance belongs into a pool that is mig, and takes no more slices than a card has."""
+    _, instance = cut(name)
+    return instance is None or (pool.sharing == "mig" and 0 < instance.slices <= most_slices(family))
+
+
+def _holds(node: Node) -> tuple[int, int]:
+    """Its whole GPUs and its MIG instances: where it names instances, the GPUs beside them are those that are cut."""
+    names = node.inventory.gpus
+    instances = sum(1 for name in names if cut(name)[1] is not None)
+    return (0, instances) if instances else (len(names), 0)
 
 
 def _check_join(state: PoolState, pool: Pool, owner_tenant_id: str | None) -> list[Problem]:
+    problems = check_takes(pool)
+    if owner_tenant_id is not None and state.others:
+        problems.append(_shared("so a machine that a tenant owns cannot join"))
+    return problems
+
+
+def check_takes(pool: Pool) -> list[Problem]:
+    """Whether the pool takes machines at all."""
     problems = []
     if pool.archived:
         problems.append(Problem(INVALID_STATE, "node.join", "an archived pool takes no machines"))
     if CLASSES[pool.class_] == "none":
         problems.append(Problem(INVALID_STATE, "pool.class", f"pools of class {pool.class_} take no machines"))
-    if owner_tenant_id is not None and state.others:
-        message = "the pool is offered to other tenants, so a machine that a tenant owns cannot join"
-        problems.append(Problem(INVALID_STATE, "offer.tenantOwned", message, "ownerTenantId"))
     return problems
+
+
+def _shared(so: str) -> Problem:
+    message = f"the pool is offered to other tenants, {so}"
+    return Problem(INVALID_STATE, "offer.tenantOwned", message, "ownerTenantId")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from better_compute.domain.atoms import ATOMS
+from better_compute.domain.bounds import HostBounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +91,17 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
+class Provided:
+    """What hosts provide of a resource, their ratios counted in, and how much of it is booked."""
+
+    total: int
+    booked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Rollup:
     """The machines of a pool and what runs on them, summed up. `models` counts host nodes by GPU model, `gpus` the GPUs
-    of host nodes; `atoms` is what those come to in the pool's own atoms, None where that follows from the policy;
+    that can be booked whole or as the policy splits them, `instances` the MIG instances of those that are cut already;
     `work` is by tenant."""
 
     nodes: int = 0
@@ -100,8 +109,9 @@ class Rollup:
     tenant_owned_nodes: int = 0
     models: Mapping[str, int] = field(default_factory=dict)
     gpus: int = 0
-    atoms: int | None = None
+    instances: int = 0
     work: Mapping[str, Work] = field(default_factory=dict)
+    resources: Mapping[str, Provided] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -109,7 +119,8 @@ class PoolState:
     """The aggregate that `decide` judges: a pool (None: not created), its offers, quota rows and machines.
 
     A loader may leave out offers and rows of tenants that a command does not touch; then `others` (offers to tenants
-    besides the owner) and `wide` (those of them with includeDescendants) still count all of them.
+    besides the owner) and `wide` (those of them with includeDescendants) still count all of them. `hosts` is loaded
+    where a policy is judged; None is not known.
     """
 
     pool: Pool | None = None
@@ -118,6 +129,7 @@ class PoolState:
     rollup: Rollup = Rollup()
     others: int = 0
     wide: int = 0
+    hosts: HostBounds | None = None
 
     @classmethod
     def whole(
@@ -130,7 +142,7 @@ class PoolState:
     def copy(self) -> PoolState:
         """A state of its own, so that a model can change while what was read stays."""
         quotas = {tenant_id: dict(rows) for tenant_id, rows in self.quotas.items()}
-        return PoolState(self.pool, dict(self.offers), quotas, self.rollup, self.others, self.wide)
+        return PoolState(self.pool, dict(self.offers), quotas, self.rollup, self.others, self.wide, self.hosts)
 
     def rows(self, tenant_id: str) -> Mapping[str, QuotaRow]:
         return self.quotas.get(tenant_id, {})

@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from better_compute.domain import nodes
 from better_compute.domain.events import Event, NodeJoined, NodeQuarantined
+from better_compute.domain.hosts import Host, fitted
 from better_compute.domain.inventory import Inventory
 from better_compute.domain.nodes import Machine, Node
 from better_compute.domain.problems import ACCESS_DENIED, INVALID_STATE, ComputeError, Problem, Refused
@@ -83,13 +84,14 @@ def admit(
     joined = []
     for machine in machines:
         node_id = machine.id or service.new_id("node")
-        node = nodes.join(state, pool, node_id, machine.inventory, machine.owner_tenant_id, now)
+        node = nodes.join(state, pool, machine, node_id, now)
         if isinstance(node, Refused):
             raise ComputeError(*node.problems)
         joined.append(node)
     for node in joined:
-        state.rollup = nodes.add_node(state.rollup, node)
-    tx.add_nodes(state, joined, [service.record(caller, _event(pool, node), now) for node in joined])
+        state.rollup = nodes.count_node(state.rollup, node)
+    changes = [(None, fitted(pool, Host(node=node))) for node in joined]
+    tx.save_hosts(changes, state, [service.record(caller, _event(pool, node), now) for node in joined])
     return joined
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from better_compute.domain import nodes
+from better_compute.domain.bounds import NO_HOSTS
 from better_compute.domain.commands import Command, CreatePool
 from better_compute.domain.decide import decide
 from better_compute.domain.facts import Facts
@@ -17,7 +18,7 @@ from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem,
 from better_compute.domain.state import PoolState
 from better_compute.service.actions import ACTIONS, ROOT
 from better_compute.service.core import Arriving, Service, denied, known
-from better_compute.service.facts import load_facts
+from better_compute.service.facts import load_facts, load_hosts
 from better_compute.service.ports import Caller, PoolQuery, Tx
 from better_compute.wire import inputs, show
 from better_compute.wire.commands import OPERATIONS, build
@@ -56,6 +57,7 @@ def check(service: Service, caller: Caller, body: PreflightCheck) -> VerdictsVie
         commands = [command for command in asked if isinstance(command, Command)]
         facts = load_facts(tx, commands, actor_id=caller_id, now=service.clock(), attestors=service.attestors)
         pools = _pools(tx, body.tenant_id, commands)
+        load_hosts(tx, pools, commands)
         arriving = _arriving(service, tx, commands)
         return [_verdict(pools, command, facts, arriving) for command in asked]
 
@@ -122,9 +124,11 @@ def _let_in(state: PoolState, machines: Iterable[tuple[Machine, int]], now: int)
     """Those that the pool takes join the model, so that what follows is judged as it will be."""
     pool = known(state)
     for machine, count in machines:
-        node = nodes.join(state, pool, "", machine.inventory, machine.owner_tenant_id, now)
+        node = nodes.join(state, pool, machine, "", now)
         if not isinstance(node, Refused):
-            state.rollup = nodes.add_node(state.rollup, node, count)
+            state.rollup = nodes.count_node(state.rollup, node, count)
+            if node.is_schedulable:
+                state.hosts = (state.hosts or NO_HOSTS).beside(node.inventory)
 
 
 def _view(ok: bool, problems: tuple[Problem, ...]) -> VerdictView:

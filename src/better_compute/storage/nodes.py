@@ -4,54 +4,82 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import bindparam, exists, or_, select
 
+from better_compute.domain.hosts import Host
 from better_compute.domain.inventory import Inventory
 from better_compute.domain.nodes import Node
 from better_compute.domain.state import PoolState
 from better_compute.service.ports import EventRecord
+from better_compute.service.ports.machines import HostChange
 from better_compute.storage import tables as t
-from better_compute.storage.events import RAISE, EventTx
-from better_compute.storage.rows import Kept, from_json, machines_json, to_json
+from better_compute.storage.devices import HostTx
+from better_compute.storage.events import RAISE
+from better_compute.storage.rows import Kept, Values, from_json, machines_json, to_json, upsert
 
-_NODES = Kept(t.nodes, Node)
+NODES = Kept(t.nodes, Node)
 _OF_POOL_OWNER = exists().where(
     t.authz.c.pool_id == t.nodes.c.pool_id, t.authz.c.tenant_id == bindparam("tenant_id"), t.authz.c.owned
 )
-_SHOWN = _NODES.by["id"].where(or_(t.nodes.c.owner_tenant_id == bindparam("tenant_id"), _OF_POOL_OWNER))
+_SHOWN = NODES.by["id"].where(or_(t.nodes.c.owner_tenant_id == bindparam("tenant_id"), _OF_POOL_OWNER))
 _THERE = select(t.nodes.c.id).where(t.nodes.c.id.in_(bindparam("ids", expanding=True)))
 _UPDATE = RAISE.values(rollup=bindparam("new_rollup"))
+_REMOVE = t.nodes.delete().where(t.nodes.c.id == bindparam("of_node"))
 
 
-class NodeTx(EventTx):
+class NodeTx(HostTx):
     """The part of `Tx` about machines."""
 
-    def add_nodes(self, state: PoolState, nodes: Sequence[Node], events: Sequence[EventRecord]) -> None:
-        if not nodes:
-            return
-        self._write(t.nodes.insert(), [_values(node) for node in nodes])
-        update = {"of_pool": nodes[0].pool_id, "new_rollup": machines_json(state.rollup), "changes": len(nodes)}
-        self._append(events, self._write(_UPDATE, update).scalar_one())
+    def save_hosts(
+        self, changes: Sequence[HostChange], state: PoolState | None = None, events: Sequence[EventRecord] = ()
+    ) -> None:
+        self._write_many(upsert(t.nodes, self._dialect), list(_changed(changes)))
+        self._save_bookable(changes)
+        gone = [{"of_node": before.node.id} for before, after in changes if before is not None and after is None]
+        self._write_many(_REMOVE, gone)
+        if events and state is not None and state.pool is not None:
+            update = {"of_pool": state.pool.id, "new_rollup": machines_json(state.rollup), "changes": len(events)}
+            self._append(events, self._write(_UPDATE, update).scalar_one())
 
     def nodes_there(self, ids: Collection[str]) -> set[str]:
         return {row.id for row in self._all(_THERE, ids=list(ids))}
 
     def node_for(self, tenant_id: str, node_id: str) -> Node | None:
         row = self._first(_SHOWN, tenant_id=tenant_id, value=node_id)
-        return None if row is None else _node(_NODES.of(row))
+        return None if row is None else node_of(NODES.of(row))
 
     def nodes(self, pool_id: str, limit: int, after: str | None) -> list[Node]:
-        page = _NODES.page("pool_id")
+        page = NODES.page("pool_id")
         rows = self._fitting(page, lambda row: len(row.inventory), limit, value=pool_id, after=after or "")
-        return [_node(_NODES.of(row)) for row in rows]
+        return [node_of(NODES.of(row)) for row in rows]
+
+    def host(self, node_id: str) -> Host | None:
+        node = self._get(NODES, "id", node_id)
+        return None if node is None else self._hosts([node_of(node)])[0]
+
+    def hosts(self, pool_id: str, limit: int, after: str | None) -> list[Host]:
+        return self._hosts([node_of(node) for node in self._page(NODES, limit, after, "pool_id", pool_id)])
 
 
-def _values(node: Node) -> dict[str, Any]:
-    return _NODES.values(node) | {"inventory": to_json(asdict(node.inventory))}
+def _changed(changes: Sequence[HostChange]) -> list[Values]:
+    """The rows of machines that are not as before."""
+    rows = ((before and _values(before), _values(after)) for before, after in changes if after is not None)
+    return [after for before, after in rows if before != after]
 
 
-def _node(row: Node) -> Node:
+def _values(host: Host) -> dict[str, Any]:
+    return NODES.values(host.node) | {"inventory": to_json(asdict(host.node.inventory)), "free": host.free}
+
+
+def node_of(row: Node) -> Node:
     """A row's node: its inventory is JSON yet."""
-    return replace(row, inventory=Inventory.of(from_json(str(row.inventory))))
+    return replace(row, inventory=_inventory(str(row.inventory)))
+
+
+@lru_cache(maxsize=1024)
+def _inventory(text: str) -> Inventory:
+    """Shared: the machines of a pool are mostly alike."""
+    return Inventory.of(from_json(text))

@@ -39,7 +39,7 @@ def from_json(text: str) -> Any:
 
 def machines_json(rollup: Rollup) -> str:
     """What is kept of a pool's machines; what runs on them follows from rows of its own."""
-    kept = ("nodes", "host_nodes", "tenant_owned_nodes", "models", "gpus")
+    kept = ("nodes", "host_nodes", "tenant_owned_nodes", "models", "gpus", "instances")
     return to_json({name: getattr(rollup, name) for name in kept})
 
 

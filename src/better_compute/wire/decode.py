@@ -137,7 +137,7 @@ def rollup(view: RollupView) -> Rollup:
         for tenant_id, w in view.reservations.items()
     }
     v = view
-    return Rollup(v.nodes, v.host_nodes, v.tenant_owned_nodes, v.models, v.gpus, v.atoms.total, work)
+    return Rollup(v.nodes, v.host_nodes, v.tenant_owned_nodes, v.models, v.gpus, v.instances, work)
 
 
 @lru_cache(maxsize=65536)

@@ -33,7 +33,7 @@ def rollup(pool: Pool, machines: Rollup) -> RollupView:
         tenant_id: WorkView(w.pending, w.placed, w.active, w.pending_atoms, w.booked_atoms)
         for tenant_id, w in sorted(m.work.items())
     }
-    return RollupView(m.nodes, m.host_nodes, m.tenant_owned_nodes, m.models, m.gpus, atoms, work)
+    return RollupView(m.nodes, m.host_nodes, m.tenant_owned_nodes, m.models, m.gpus, atoms, work, m.instances)
 
 
 def pool(state: PoolState, pool: Pool, tenant_id: str, include: Collection[str] = ()) -> PoolView:

@@ -56,7 +56,7 @@ def of_update(live: PoolState, pool: Pool, wished: Pool) -> tuple[str, ...]:
     told = [*_remodelled(live, pool, wished)] if wished.gpu_model != pool.gpu_model else []
     had, has = (atoms_per_gpu(pool.sharing, policy) for policy in (pool.policy, wished.policy))
     if had != has and live.rollup.gpus:
-        before, after = schedulable_atoms(pool, live.rollup), live.rollup.gpus * has
+        before, after = schedulable_atoms(pool, live.rollup), schedulable_atoms(wished, live.rollup)
         told.append(f"its machines make {after} {pool.atom} instead of {before}")
     return tuple(told)
 

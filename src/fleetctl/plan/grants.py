@@ -8,7 +8,7 @@ from typing import Any
 
 from better_compute.domain.atoms import ATOMS, UNLIMITED
 from better_compute.domain.commands import CreatePool, UpdatePool
-from better_compute.domain.nodes import atoms_per_gpu, schedulable_atoms
+from better_compute.domain.nodes import schedulable_atoms
 from better_compute.domain.state import Pool, QuotaRow, Rollup
 from fleetctl.live import Live
 from fleetctl.plan.make import Plan
@@ -127,7 +127,7 @@ class Pools:
                 ATOMS.get(pool.sharing),
                 new.gpu_model,
                 schedulable(pool, state.rollup),
-                _schedulable_after(pool, new, state.rollup),
+                schedulable(new, state.rollup),
             )
         if born is not None:
             return PoolFacts(born.site_id, born.gpu_model, ATOMS.get(born.sharing), born.gpu_model)
@@ -172,11 +172,3 @@ def _updated(pool: Pool, update: UpdatePool) -> Pool:
         gpu_model=pool.gpu_model if model is None else model,
         policy=pool.policy if policy is None else policy,
     )
-
-
-def _schedulable_after(pool: Pool, new: Pool, rollup: Rollup) -> int | None:
-    """What was counted stays, unless the policy splits the GPUs otherwise than before."""
-    split = atoms_per_gpu(new.sharing, new.policy)
-    if split == atoms_per_gpu(pool.sharing, pool.policy):
-        return schedulable(pool, rollup)
-    return rollup.gpus * split or None

@@ -35,6 +35,7 @@ def test_a_machine_joins_and_adds_capacity(either: Plane) -> None:
         "gpus": 8,
         "atoms": {"total": 8, "booked": 0},
         "reservations": {},
+        "instances": 0,
     }
     assert either.ask("sa_fleet", "nodes/get", nodeId=node["id"]).data == node
     assert either.ask("sa_fleet", "nodes/list", poolId=pool_id).data["items"] == [node]

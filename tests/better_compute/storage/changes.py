@@ -12,7 +12,8 @@ from typing import Any
 from better_compute.domain.commands import Command
 from better_compute.domain.decide import decide
 from better_compute.domain.decision import Decision
-from better_compute.domain.nodes import Node, add_node
+from better_compute.domain.hosts import Host
+from better_compute.domain.nodes import Node, count_node
 from better_compute.domain.state import PoolState
 from better_compute.service.ports import EventQuery, EventRecord, PoolQuery, Store, Tx
 from better_compute.storage import SqlStore, open_store
@@ -68,9 +69,9 @@ def join(store: Store, *nodes: Node, **event: Any) -> None:
     def work(tx: Tx) -> None:
         state = tx.pool_state(nodes[0].pool_id, [])
         for node in nodes:
-            state.rollup = add_node(state.rollup, node)
+            state.rollup = count_node(state.rollup, node)
         told = [new_event(type="node.joined", pool_id=node.pool_id, **event) for node in nodes]
-        tx.add_nodes(state, nodes, told)
+        tx.save_hosts([(None, Host(node=node)) for node in nodes], state, told)
 
     store.transact(work)
 

@@ -199,7 +199,7 @@ class TestTheBase:
 class TestWhatTheySee:
     def test_every_field_is_described_and_what_is_described_is_there(self) -> None:
         case = Case()
-        case.pool("a", acme=8, globex=8, gpus=8, atoms=8)
+        case.pool("a", acme=8, globex=8, gpus=8)
         wished = desired(
             fleet(
                 entry("a", policy={"maxPending": "6h"}, ownerQuota={"gpu": 8}, offers=offers(acme=4)),

@@ -70,7 +70,7 @@ class Case:
         left: dict[str, Quota] | None = None,
         owner: Quota | None = None,
         gpus: int = 0,
-        atoms: int | None = None,
+        instances: int = 0,
         work: dict[str, Work] | None = None,
         archived_at: int | None = None,
         sharing: str = "exclusive",
@@ -78,7 +78,7 @@ class Case:
         **tenants: int | Quota,
     ) -> None:
         """A live pool, its offers by tenant. `used` is by tenant and resource, `left` are rows that a withdrawal left,
-        `gpus` are those of its machines, which come to `atoms`."""
+        `gpus` and `instances` are those of its machines."""
         pool = a_pool(
             pool_id(key),
             owner_id=OWNER,
@@ -96,8 +96,8 @@ class Case:
             tenant: {r: QuotaRow(limit, used.get(tenant, {}).get(r, 0)) for r, limit in quota.items()}
             for tenant, quota in {OWNER: owner or {"gpu": UNLIMITED}, **(left or {}), **granted}.items()
         }
-        hosts = {"H100": 1} if gpus else {}
-        rollup = Rollup(len(hosts), len(hosts), 0, hosts, gpus, atoms, work or {})
+        hosts = {"H100": 1} if gpus or instances else {}
+        rollup = Rollup(len(hosts), len(hosts), 0, hosts, gpus, instances, work or {})
         self.pools[pool.id] = PoolState.whole(pool, {tenant: an_offer(tenant) for tenant in granted}, rows, rollup)
 
     def live(self) -> Live:

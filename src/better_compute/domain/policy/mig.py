@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+from better_compute.domain.families import KNOWN_FAMILIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,15 @@ LAYOUTS: dict[str, tuple[Layout, ...]] = {
     "RTXPRO6000": (_RTXPRO6000_96,),
 }
 
+# Of these only the number of instances is known: their profiles are not documented.
+MOST_INSTANCES = {"RTXPRO5000": 2, "RTXPRO4500": 2}
+_OTHERS = re.compile(r"A100X|A30X|B100|RTXPRO\d+[A-Z]*")
+
+
+def is_whole(family: str) -> bool:
+    """Whether a known family is surely not one that can be cut."""
+    return family in KNOWN_FAMILIES and family not in LAYOUTS and not _OTHERS.fullmatch(family)
+
 
 def fits(layout: Layout, devices: dict[str, int]) -> str:
     """Why one card of this layout cannot hold the devices; empty where it can. Every profile is of the layout."""
@@ -89,3 +101,20 @@ def fits(layout: Layout, devices: dict[str, int]) -> str:
         if asked > limit:
             return f"{asked} {kind} slices where a card has {limit}"
     return ""
+
+
+def nearest(layout: Layout, devices: dict[str, int]) -> dict[str, int]:
+    """As many of the devices, in their order, as one card holds."""
+    held: dict[str, int] = {}
+    for name, count in devices.items():
+        for number in range(1, count + 1):
+            if fits(layout, held | {name: number}):
+                break
+            held[name] = number
+    return held
+
+
+def most_slices(family: str) -> int:
+    """How many compute slices a card of the family has; 7 where its layouts are not known here."""
+    layouts = LAYOUTS.get(family, (_H100_80,))
+    return max(profile.compute for profile in layouts[0].values())

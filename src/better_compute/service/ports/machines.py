@@ -1,18 +1,27 @@
-"""Reading and writing machines, and those that a world file declared."""
+"""Reading and writing machines with what can be booked on them, and those that a world file declared."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from better_compute.domain.bounds import HostBounds
+from better_compute.domain.hosts import Host
 from better_compute.domain.nodes import Node
 from better_compute.domain.state import PoolState
 from better_compute.service.ports.records import EventRecord, MachineGroup
 
+HostChange = tuple[Host | None, Host | None]
+"""A machine before and after: None before it joined, and after it was removed."""
+
 
 class NodeTx(Protocol):
-    def add_nodes(self, state: PoolState, nodes: Sequence[Node], events: Sequence[EventRecord]) -> None:
-        """Write machines of one pool with its rollup and an event each. `state` is the aggregate after they joined."""
+    def save_hosts(
+        self, changes: Sequence[HostChange], state: PoolState | None = None, events: Sequence[EventRecord] = ()
+    ) -> None:
+        """Write what differs of machines of one pool whose row is locked: the machines, their devices and rows, and how
+        many of the devices are free. With events, one for each change of the pool, also its rollup: `state` is the
+        aggregate after them."""
 
     def nodes_there(self, ids: Collection[str]) -> set[str]:
         """Which of the machines there are."""
@@ -21,6 +30,16 @@ class NodeTx(Protocol):
         """A machine of the tenant's own or of a pool that it owns. A hidden one costs what an absent one costs."""
 
     def nodes(self, pool_id: str, limit: int, after: str | None) -> list[Node]: ...
+    def host(self, node_id: str) -> Host | None:
+        """A machine with what can be booked on it: it stands still where the row of its pool is locked."""
+
+    def hosts(self, pool_id: str, limit: int, after: str | None) -> list[Host]:
+        """The machines of a pool in order of their ids, with what can be booked on them."""
+
+
+class BoundsTx(Protocol):
+    def host_bounds(self, pool_ids: Collection[str]) -> dict[str, HostBounds]:
+        """The least that the schedulable hosts of pools have, of the pools with any."""
 
 
 class WorldTx(Protocol):

@@ -61,8 +61,9 @@ class WorkView(View):
 
 
 class RollupView(View):
-    """A pool's machines and what runs on them, summed up. `models` counts host nodes by GPU model, `gpus` the GPUs of
-    host nodes; `reservations` are by tenant."""
+    """A pool's machines and what runs on them, summed up. `models` counts host nodes by GPU model, `gpus` the GPUs that
+    can be booked whole or as the policy splits them, `instances` the MIG instances of those that are cut already;
+    `reservations` are by tenant."""
 
     nodes: int
     host_nodes: int
@@ -71,6 +72,7 @@ class RollupView(View):
     gpus: int
     atoms: AtomsView
     reservations: Mapping[str, WorkView] = {}
+    instances: int = 0
 
 
 class PoolView(View, kw_only=True):
