@@ -109,11 +109,13 @@ class _Pool:
     used: Mapping[str, int]
 
     def shares(self) -> Iterator[tuple[Key, str]]:
-        """Those of which it brings or takes something."""
+        """Those of which it brings or takes something, or makes an atom another part of a GPU."""
         for side, other in ((self.before, self.after), (self.after, self.before)):
-            for tenant_id, limit in side.limits.items() if side else ():
-                same = side and other and other.key == side.key and other.limits.get(tenant_id, 0) == limit
-                if side and limit and not same:
+            if side is None:
+                continue
+            alike = other is not None and (other.key, other.per_gpu) == (side.key, side.per_gpu)
+            for tenant_id, limit in side.limits.items():
+                if limit and not (alike and other and other.limits.get(tenant_id, 0) == limit):
                     yield side.key, tenant_id
 
     def machines(self) -> Iterator[Key]:
