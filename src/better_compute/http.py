@@ -76,11 +76,14 @@ class Http:
         *,
         token: str | None = None,
         timeout: float = TIMEOUT,
+        patience: float = PATIENCE,
+        most: int | None = None,
         transport: httpx.BaseTransport | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`server` is a URL, or with a `transport` of its own any description of what answers. `timeout` and what
-        `clock` tells are seconds.
+        `clock` tells are seconds, `patience` is how many timeouts a call may take in all, `most` how many bytes an
+        answer may have.
 
         Raises ComputeError (INVALID_INPUT) for a URL or token that cannot be used, before anything is sent.
         """
@@ -88,7 +91,8 @@ class Http:
         self.server = server if transport else checked_url(server, with_token=token is not None)
         self.secret = None if transport else token
         """What no text may show. In process the bearer is a name, and no secret."""
-        self._timeout = timeout
+        self._timeout, self._whole = timeout, patience * timeout
+        self._most = MAX_ANSWER if most is None else most
         try:
             self._client = self._open(token, transport)
         except (OSError, ImportError) as error:
@@ -101,7 +105,7 @@ class Http:
             names = "see HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY"
             hint = f"{names}; in a password / is written %2F, # %23 and @ %40"
             raise ComputeError(Problem(INVALID_INPUT, "client.settings", message, hint=hint)) from None
-        _limit(self._client, PATIENCE * timeout, clock)
+        _limit(self._client, self._whole, clock)
 
     def _open(self, token: str | None, transport: httpx.BaseTransport | None) -> httpx.Client:
         url = urlsplit("http://embedded" if transport else self.server)
@@ -131,7 +135,7 @@ class Http:
             sent = not isinstance(error, httpx.ConnectTimeout)
             message = f"no answer from {self.server} within {self._timeout:g} s"
             if isinstance(error.__cause__, _Endless):
-                message = f"{self.server} did not come to the end of its answer within {PATIENCE * self._timeout:g} s"
+                message = f"{self.server} did not come to the end of its answer within {self._whole:g} s"
             raise NetworkError(message, sent=sent) from error
         except httpx.RequestError as error:
             raise self._failure(error) from error
@@ -143,8 +147,9 @@ class Http:
         body = bytearray()
         for chunk in answer.iter_bytes():
             body += chunk
-            if len(body) > MAX_ANSWER:
-                message = f"the answer of {self.server} is larger than {MAX_ANSWER >> 20} MiB"
+            if len(body) > self._most:
+                size = f"{self._most >> 20} MiB" if self._most >> 20 else f"{self._most >> 10} KiB"
+                message = f"the answer of {self.server} is larger than {size}"
                 raise NetworkError(message, transient=False)
         return bytes(body)
 
@@ -171,36 +176,44 @@ class _Endless(httpcore.ReadTimeout):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection on which no call takes longer than `seconds`: a call begins with what is written after an answer."""
+    """A connection on which no call takes longer than `seconds`: the first begins with the connecting, at `begin`,
+    another one with what is written after an answer."""
 
-    def __init__(self, stream: httpcore.NetworkStream, seconds: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, stream: httpcore.NetworkStream, seconds: float, clock: Callable[[], float], begin: float
+    ) -> None:
         self._stream, self._seconds, self._clock = stream, seconds, clock
-        self._end = clock() + seconds
+        self._end = begin + seconds
         self._answering = False
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         self._answering = True
-        self._check()
-        return self._stream.read(max_bytes, timeout)
+        try:
+            return self._stream.read(max_bytes, self._left(timeout))
+        except httpcore.ReadTimeout:
+            self._left(timeout)
+            raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if self._answering:
             self._end, self._answering = self._clock() + self._seconds, False
-        self._check()
-        self._stream.write(buffer, timeout)
+        self._stream.write(buffer, self._left(timeout))
 
     def close(self) -> None:
         self._stream.close()
 
     def start_tls(self, *args: Any, **kwargs: Any) -> httpcore.NetworkStream:
-        return _Stream(self._stream.start_tls(*args, **kwargs), self._seconds, self._clock)
+        return _Stream(self._stream.start_tls(*args, **kwargs), self._seconds, self._clock, self._end - self._seconds)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
-    def _check(self) -> None:
-        if self._clock() > self._end:
+    def _left(self, timeout: float | None) -> float:
+        """How long the next step may take."""
+        left = self._end - self._clock()
+        if left <= 0:
             raise _Endless("the call takes too long")
+        return left if timeout is None else min(timeout, left)
 
 
 class _Backend(httpcore.SyncBackend):
@@ -208,7 +221,8 @@ class _Backend(httpcore.SyncBackend):
         self._seconds, self._clock = seconds, clock
 
     def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore.NetworkStream:
-        return _Stream(super().connect_tcp(*args, **kwargs), self._seconds, self._clock)
+        begin = self._clock()
+        return _Stream(super().connect_tcp(*args, **kwargs), self._seconds, self._clock, begin)
 
 
 def _limit(client: httpx.Client, seconds: float, clock: Callable[[], float]) -> None:

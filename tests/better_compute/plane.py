@@ -62,6 +62,7 @@ BODIES: dict[str, dict[str, Any]] = {operation: {} for operation in ACTIONS} | {
     "nodes/join": {"poolId": "x", "joinToken": "t", "inventory": {"gpus": []}},
     "nodes/list": {"poolId": "x"},
     "nodes/get": {"nodeId": "x"},
+    "usage/list": {"from": 0, "to": 1},
     "tenants/create": {"id": "t"},
     "tenants/get": {"id": "acme"},
     "credentials/create": {"identityId": "sa_acme"},

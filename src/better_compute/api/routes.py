@@ -35,6 +35,7 @@ from better_compute.service import (
     sites,
     system,
     tenants,
+    usage,
 )
 
 COMMON = (
@@ -107,6 +108,7 @@ ROUTES = {
         Route("credentials/create", identities.create_credential),
         Route("credentials/list", identities.list_credentials),
         Route("credentials/revoke", identities.revoke),
+        Route("usage/list", usage.list_),
         Route("events/list", events.list_),
         Route("system/info", system.info),
     )

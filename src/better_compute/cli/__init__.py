@@ -34,6 +34,7 @@ GROUPS = {
     "tenants": "Tenants.",
     "identities": "Identities, and who am I.",
     "credentials": "Tokens of identities.",
+    "usage": "Hours that were used.",
     "events": "What happened.",
     "system": "Which control plane this is.",
 }

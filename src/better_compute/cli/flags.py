@@ -26,6 +26,8 @@ _SAMPLES = {
     "siteId": "site_fra1",
     "class": "metal-host",
     "gpuModel": "H100",
+    "from": "1796000000000",
+    "to": "1796086400000",
     "toTenantId": "acme",
     "quota": "gpu=32",
     "kind": "shared",

@@ -14,6 +14,7 @@ FIELDS = {
     "expectedVersion": "Refuse where what is changed is not at this version; 0: where there is none yet.",
     "expiresAt": "Until when the token counts, in epoch milliseconds.",
     "gpuModel": "The GPU family, such as H100: `better-compute family NAME` tells a product's.",
+    "from": "From when on, in epoch milliseconds.",
     "id": "The id. Left out of a create: one is made.",
     "idempotencyKey": "A name of one's own: the same create again answers the same pool.",
     "identityId": "The identity whose tokens are meant.",
@@ -25,6 +26,7 @@ FIELDS = {
     "kind": "What kind it is.",
     "latest": "Only the newest event of each pool, and of each pool and tenant.",
     "limit": "How many a page holds, 1000 at most. Left out: 100.",
+    "meter": "Only this meter, such as gpu.h100.hours.",
     "name": "A name for people.",
     "nodeId": "The machine.",
     "operations": "A list of objects, each with an operation and its input.",
@@ -42,6 +44,7 @@ FIELDS = {
     "region": "Where it stands.",
     "sharing": "How GPUs are shared. Left out: exclusive.",
     "siteId": "The site.",
+    "to": "Until when, in epoch milliseconds.",
     "toTenantId": "The tenant that is offered the pool, or whose quota it is.",
     "types": "Events of this type, such as pool.created, or of a group, such as pool.*, alone.",
 }

@@ -43,6 +43,7 @@ class Client:
         self.identities = groups.Identities(calls)
         self.credentials = groups.Credentials(calls)
         self.events = groups.Events(calls)
+        self.usage = groups.Usage(calls)
         self.system = groups.System(calls)
 
     def under(self, change: Mapping[str, Any]) -> Client:

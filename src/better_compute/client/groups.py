@@ -137,6 +137,12 @@ class Events(Group):
         )
 
 
+class Usage(Group):
+    def list(self, start: int, end: int, *, meter: str | None = None) -> Sequence[views.UsageView]:
+        """What was used from `start` to `end`, in epoch milliseconds."""
+        return self._all("usage/list", views.UsageView, **{"from": start}, to=end, meter=meter)
+
+
 class System(Group):
     def info(self) -> views.SystemInfoView:
         return self._ask("system/info", views.SystemInfoView)

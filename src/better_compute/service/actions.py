@@ -36,6 +36,7 @@ ACTIONS: dict[str, str] = {
     "nodes/join": "compute:nodes:join",
     "nodes/list": "compute:nodes:read",
     "nodes/get": "compute:nodes:read",
+    "usage/list": "compute:usage:read",
     "events/list": "compute:events:read",
     "providerAccounts/create": ADMIN,
     "providerAccounts/list": ADMIN,

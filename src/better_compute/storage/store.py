@@ -20,6 +20,7 @@ from better_compute.storage.nodes import NodeTx
 from better_compute.storage.parts import PartTx
 from better_compute.storage.pools import PoolTx
 from better_compute.storage.rows import upsert
+from better_compute.storage.usage import UsageTx
 
 T = TypeVar("T")
 
@@ -28,7 +29,7 @@ WAIT_SECONDS = 5.0
 _INSTANCE = select(t.meta.c.value).where(t.meta.c.name == "instance_id")
 
 
-class SqlTx(PoolTx, PartTx, NodeTx, WorldTx, DirectoryTx):
+class SqlTx(PoolTx, PartTx, NodeTx, WorldTx, UsageTx, DirectoryTx):
     """A transaction: see `Tx`."""
 
     def instance_id(self) -> str:

@@ -57,6 +57,7 @@ def test_each_operation_has_a_method(client: Client, monkeypatch: pytest.MonkeyP
     assert client.identities.whoami().identity_id == "sa_fleet"
     _credentials(client)
     _pools(client, site.id)
+    assert client.usage.list(0, 1) == []
     assert client.system.info().capabilities == ["pool.origin"]
     assert asked == set(ROUTES)
 

@@ -1,13 +1,13 @@
 """What the service needs from outside: a store with transactions, a clock, entropy. Adapters stand beside the SQL.
 
-`records` are what is kept, `queries` what is asked; `pools`, `machines` and `directory` say what a transaction can do
-with its part, `store` is all of it; `outside` is the rest of the world.
+`records` are what is kept, `queries` what is asked; `pools`, `machines`, `usage` and `directory` say what a
+transaction can do with its part, `store` is all of it; `outside` is the rest of the world.
 """
 
 from __future__ import annotations
 
 from better_compute.service.ports.outside import Authenticate, Authorizer, Caller, Clock, Entropy
-from better_compute.service.ports.queries import EventQuery, HeldOffer, HeldRow, PartQuery, PoolQuery
+from better_compute.service.ports.queries import EventQuery, HeldOffer, HeldRow, PartQuery, PoolQuery, UsageQuery, Used
 from better_compute.service.ports.records import (
     Account,
     Credential,
@@ -39,4 +39,6 @@ __all__ = [
     "Store",
     "Tenant",
     "Tx",
+    "UsageQuery",
+    "Used",
 ]

@@ -61,3 +61,25 @@ class EventQuery:
     """Exact names, or prefixes that end in `.*`."""
     pool_ids: Collection[str] | None = None
     latest: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageQuery:
+    """What was used from `start` to `end`, in epoch milliseconds, of one meter or of all; `after` and `limit` as in a
+    `PartQuery`, the key of an item being pool, tenant and meter."""
+
+    tenant_id: str
+    start: int
+    end: int
+    limit: int
+    after: tuple[str, ...] = ()
+    meter: str | None = None
+
+
+class Used(NamedTuple):
+    """What a tenant used of a meter in a pool: millionths of a GPU times milliseconds."""
+
+    pool_id: str
+    tenant_id: str
+    meter: str
+    amount: int

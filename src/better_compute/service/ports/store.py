@@ -8,11 +8,12 @@ from typing import Protocol, TypeVar
 from better_compute.service.ports.directory import DirectoryTx
 from better_compute.service.ports.machines import NodeTx, WorldTx
 from better_compute.service.ports.pools import EventTx, PoolTx
+from better_compute.service.ports.usage import UsageTx
 
 T = TypeVar("T")
 
 
-class Tx(PoolTx, EventTx, NodeTx, WorldTx, DirectoryTx, Protocol):
+class Tx(PoolTx, EventTx, NodeTx, WorldTx, UsageTx, DirectoryTx, Protocol):
     """One transaction. In a read transaction every method sees one state of the database. In a write transaction two
     may see different ones (on PostgreSQL): only a row that is locked stands still, from the read that says it locks to
     the end, and what is decided must stand on such rows, or on what never changes once it is there."""

@@ -94,8 +94,8 @@ def _usage() -> None:
         sa.PrimaryKeyConstraint("reservation_id", "started_at", "meter"),
         sqlite_with_rowid=False,
     )
-    op.create_index(None, "usage", ["pool_id", "tenant_id", "meter", "ended_at"])
-    op.create_index(None, "usage", ["tenant_id", "pool_id", "meter", "ended_at"])
+    op.create_index(None, "usage", ["pool_id", "tenant_id", "meter", "ended_at", "started_at", "share"])
+    op.create_index(None, "usage", ["tenant_id", "pool_id", "meter", "ended_at", "started_at", "share"])
 
 
 def _name(name: str, *, nullable: bool = False, primary_key: bool = False) -> sa.Column[str]:

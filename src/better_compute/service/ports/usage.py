@@ -1,0 +1,22 @@
+"""Reading and writing what reservations used."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from better_compute.domain.usage import Stretch
+from better_compute.service.ports.queries import UsageQuery, Used
+
+
+class UsageTx(Protocol):
+    def meter_from(self, stretch: Stretch) -> None:
+        """A reservation is metered from now on."""
+
+    def meter_until(self, reservation_id: str, now: int) -> None:
+        """It is not metered any more, if it was."""
+
+    def meter_anew(self, pool_id: str, meter: str, now: int) -> None:
+        """The active reservations of a pool are metered on another meter from now on, each with its share."""
+
+    def usage(self, query: UsageQuery) -> list[Used]:
+        """In order of pool, tenant and meter: of all tenants in pools that the tenant owns, its own in the others."""
