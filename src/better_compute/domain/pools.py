@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from better_compute.domain.atoms import AGENTS, ATOMS, CLASSES, DEFAULT_AGENT, DEFAULT_OWNER_QUOTA
-from better_compute.domain.commands import ArchivePool, CreatePool, Policy, UpdatePool
+from better_compute.domain.bounds import NO_HOSTS
+from better_compute.domain.commands import ArchivePool, CreatePool, UpdatePool
 from better_compute.domain.decision import UNCHANGED, Decision, conflict, version_conflict
 from better_compute.domain.events import PoolArchived, PoolCreated, PoolUpdated
 from better_compute.domain.facts import Facts, check_account, check_site
@@ -28,7 +29,7 @@ def check_create(command: CreatePool, attestors: frozenset[str] | None) -> list[
     if command.agent is not None:
         problems += _check_word("agent", command.agent, AGENTS)
     problems += check_model(command.gpu_model)
-    problems += _check_policy(command.policy, command.sharing, command.class_, command.gpu_model, attestors)
+    problems += _check_new_policy(command, attestors)
     of_quota = check_quota(command.owner_quota or {})
     problems += [replace(p, path=_owner_path(p.path)) for p in of_quota]
     if command.sharing in ATOMS and not errors(of_quota):
@@ -66,8 +67,16 @@ def update(
     changes_policy = command.policy is not None and not same_value(command.policy, pool.policy)
     problems = [*found]
     if command.policy is not None and changes_policy:
-        model = command.gpu_model or pool.gpu_model
-        problems += _check_policy(command.policy, pool.sharing, pool.class_, model, facts.attestors)
+        problems += check_policy(
+            dict(command.policy),
+            sharing=pool.sharing,
+            class_=pool.class_,
+            attestors=facts.attestors,
+            model=command.gpu_model or pool.gpu_model,
+            agent=pool.agent,
+            hosts=state.hosts if state.rollup.host_nodes else NO_HOSTS,
+            before=pool.policy,
+        )
     if refusing := errors(problems):
         return Refused(refusing)
     if command.expected_version not in (None, pool.version):
@@ -112,16 +121,16 @@ def archive(state: PoolState, pool: Pool, command: ArchivePool, facts: Facts) ->
     )
 
 
-def _check_policy(
-    policy: Policy, sharing: str, class_: str, model: str, attestors: frozenset[str] | None
-) -> list[Problem]:
+def _check_new_policy(command: CreatePool, attestors: frozenset[str] | None) -> list[Problem]:
     """A word that is itself refused is not known to the policy's rules."""
+    agent = command.agent or DEFAULT_AGENT
     return check_policy(
-        dict(policy),
-        sharing=sharing if sharing in ATOMS else None,
-        class_=class_ if class_ in CLASSES else None,
+        dict(command.policy),
+        sharing=command.sharing if command.sharing in ATOMS else None,
+        class_=command.class_ if command.class_ in CLASSES else None,
         attestors=attestors,
-        model=model if is_family_name(model) else None,
+        model=command.gpu_model if is_family_name(command.gpu_model) else None,
+        agent=agent if agent in AGENTS else None,
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from better_compute.domain.commands import Command, CreatePool, OfferPool
+from better_compute.domain.bounds import NO_HOSTS
+from better_compute.domain.commands import Command, CreatePool, OfferPool, UpdatePool
 from better_compute.domain.facts import Facts
+from better_compute.domain.state import PoolState
 from better_compute.service.ports import Tx
 
 
@@ -29,3 +31,12 @@ def load_facts(tx: Tx, commands: Iterable[Command], *, actor_id: str, now: int, 
         accounts=tx.account_owners(accounts) if accounts else {},
         attestors=attestors,
     )
+
+
+def load_hosts(tx: Tx, states: Mapping[str, PoolState], commands: Iterable[Command]) -> None:
+    """Tell the states, by pool, how small their hosts are: those with hosts whose policy a command replaces."""
+    replaced = {c.pool_id for c in commands if isinstance(c, UpdatePool) and c.policy is not None}
+    if asked := {pool_id for pool_id in replaced if states[pool_id].rollup.host_nodes}:
+        found = tx.host_bounds(asked)
+        for pool_id in asked:
+            states[pool_id].hosts = found.get(pool_id, NO_HOSTS)

@@ -154,6 +154,11 @@ POOLS: Final[Entries] = {
         "It is stored and compared as JSON.",
         "Write a map; {} is an empty one.",
     ),
+    "policy.validator": Entry(
+        "A validator of the policy failed itself.",
+        "Whether the policy is good is then not known, so it is not written. This is a fault of the program.",
+        "Report it with the message; leave the field out that it names, if you cannot wait.",
+    ),
     "policy.unknown": Entry(
         "A field of a policy is none that anything reads, and nearly one that is.",
         "Unknown fields are stored as given, so that a slip would have no effect and no message.",

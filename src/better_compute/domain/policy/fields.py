@@ -5,7 +5,8 @@ A policy may hold any other field too; those are stored as given.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Module = Literal["capacity", "server", "provision"]
@@ -24,6 +25,8 @@ _KEY_SAYS = "an optional DNS prefix and a slash, then a name of at most 63 lette
 _NOT_RESERVED = r"(?!(?:[^/]*\.)?kubernetes\.io/|nvidia\.com/gpu\.)"
 _CPU_SET = r"[0-9]{1,5}(?:-[0-9]{1,5})?(?:,[0-9]{1,5}(?:-[0-9]{1,5})?)*"
 
+_SWITCH = dict.fromkeys(("true", "yes", "1", "enabled"), "on") | dict.fromkeys(("false", "no", "0", "disabled"), "off")
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -31,7 +34,8 @@ class Field:
 
     `form` says how it compares: a `duration` by its length, a `ratio` by its clamp, a `set` without order or doubles,
     anything else as JSON. `low` and `high` bound numbers and the length of lists (`low` only). `values` lists all
-    allowed strings; `pattern` is for the whole string; `keys` for the keys of a map. `says` completes "must be …".
+    allowed strings, `meant` which of them other words stand for; `pattern` is for the whole string; `keys` for the keys
+    of a map. `says` completes "must be …".
     """
 
     kind: Kind
@@ -40,6 +44,7 @@ class Field:
     low: float | None = None
     high: float | None = None
     values: tuple[str, ...] = ()
+    meant: Mapping[str, str] = field(default_factory=dict)
     pattern: str = ""
     example: str = ""
     required: tuple[str, ...] = ()
@@ -65,8 +70,8 @@ def _text(says: str, pattern: str, example: str) -> Field:
     return Field("string", says, pattern=pattern, example=example)
 
 
-def _enum(*values: str, default: str | None = None) -> Field:
-    return Field("string", "one of " + ", ".join(values), values=values, default=default)
+def _enum(*values: str, default: str | None = None, meant: Mapping[str, str] | None = None) -> Field:
+    return Field("string", "one of " + ", ".join(values), values=values, meant=meant or {}, default=default)
 
 
 def _flag(default: bool | None = None) -> Field:
@@ -134,10 +139,10 @@ _PROVISION = {
     "cpu.isolated": _text("CPU ids and ranges", _CPU_SET, "4-63,68"),
     "cpu.reserved": _text("CPU ids and ranges", _CPU_SET, "0-3"),
     "cpu.governor": _enum("performance", "powersave", "schedutil", "ondemand", "conservative", "userspace"),
-    "cpu.smt": _enum("on", "off", default="on"),
+    "cpu.smt": _enum("on", "off", default="on", meant=_SWITCH),
     "cpu.mitigations": _enum("auto", "auto,nosmt", "off", default="auto"),
     "cpu.numaPolicy": _enum("none", "best-effort", "restricted", "single-numa-node", default="best-effort"),
-    "iommu": _enum("off", "on", "pt"),
+    "iommu": _enum("off", "on", "pt", meant=_SWITCH | {"passthrough": "pt", "intel": "on", "amd": "on", "arm": "on"}),
     "gpu": _object("an object such as {slots: 4}"),
     "gpu.driver": _object("an object such as {version: 580.65.06}"),
     "gpu.driver.version": _text(

@@ -11,6 +11,7 @@ from better_compute.domain.policy.urls import has_userinfo
 from better_compute.domain.problems import ask, did_you_mean
 
 _LONGEST = 64
+_FILE = re.compile(r".*/|[.]ko(?:[.][a-z]+)?\Z", re.DOTALL)  # what a module's file has around its name
 _LENGTHS = re.compile("(?:[0-9]{1,9}(?:S|SECS?|SECONDS?|M|MINS?|MINUTES?|H|HRS?|HOURS?|D|DAYS?))+")
 
 
@@ -40,6 +41,12 @@ def key(name: str, field: Field) -> str:
         if len(near) <= _LONGEST and not has_userinfo(name) and re.fullmatch(field.keys, near):
             return ask(near)
     return ""
+
+
+def turned(text: str) -> str:
+    """A CPU set whose ranges run forwards, the lower id of each first."""
+    parts = [sorted(part.split("-"), key=int) for part in text[:_LONGEST].split(",")]
+    return f"use {','.join('-'.join(ids) for ids in parts)}" if len(text) <= _LONGEST else "write the lower id first"
 
 
 def example(field: Field) -> str:
@@ -81,18 +88,26 @@ def _spell(length: int) -> str:
 
 
 def _text(value: object, field: Field) -> str:
-    if not isinstance(value, str):
-        if isinstance(value, bool) and {"on", "off"} <= set(field.values):
-            return f"use {'on' if value else 'off'}"
+    if isinstance(value, bool):
+        value = str(value).lower()
+    if not isinstance(value, str) or has_userinfo(value):
         return f"for example {example(field)}"
     if field.values:
-        return did_you_mean(value[:_LONGEST], field.values)
-    if has_userinfo(value):
-        return f"for example {example(field)}"
-    for near in (value.strip(), value.strip().lower(), f"v{value.strip()}", f"{value.strip()}.0"):
-        if len(near) <= _LONGEST and re.fullmatch(field.pattern, near):
+        return _word(value[:_LONGEST].strip().lower(), field)
+    bare = value[-_LONGEST:].strip()
+    for near in (bare, bare.lower(), f"v{bare}", f"{bare}.0", _FILE.sub("", bare)):
+        if re.fullmatch(field.pattern, near):
             return f"use {near}"
     return f"for example {example(field)}"
+
+
+def _word(bare: str, field: Field) -> str:
+    """`passthrough` and `iommu=pt` are `pt`: another word for a value, or an argument that ends in one."""
+    if bare in field.values:
+        return did_you_mean(bare, field.values)
+    last = bare.rpartition("=")[2]
+    near = field.meant.get(last, last if last in field.values else field.meant.get(bare.partition("_")[0], ""))
+    return f"use {near}" if near else did_you_mean(bare, field.values)
 
 
 def _structure(value: Any, field: Field) -> str:

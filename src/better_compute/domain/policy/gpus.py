@@ -8,7 +8,7 @@ from typing import Any
 
 from better_compute.domain.families import is_before_turing
 from better_compute.domain.policy.fields import FIELDS
-from better_compute.domain.policy.mig import LAYOUTS, Layout, fits
+from better_compute.domain.policy.mig import LAYOUTS, MOST_INSTANCES, Layout, fits, is_whole, nearest
 from better_compute.domain.policy.paths import below
 from better_compute.domain.policy.scope import Scope, problem
 from better_compute.domain.policy.shown import shown
@@ -49,9 +49,9 @@ def check_mig(scope: Scope) -> Iterator[Problem]:
 
 
 def _devices(devices: dict[str, Any], model: str | None) -> Iterator[Problem]:
+    counts = {name: count for name, count in devices.items() if type(count) is int and 0 < count <= 7}
     if model is not None and model not in LAYOUTS:
-        said = f"what {shown(model)} can be cut into is not known here"
-        yield problem("gpu.mig.devices", said, severity="unchecked")
+        yield from _uncharted(counts, model)
         return
     layouts = LAYOUTS[model] if model else tuple(layout for each in LAYOUTS.values() for layout in each)
     whose = model or "any GPU"
@@ -64,15 +64,30 @@ def _devices(devices: dict[str, Any], model: str | None) -> Iterator[Problem]:
         said = f"{shown(name)} is not a MIG profile of {whose}"
         allowed = "" if near or not model else f"use one of {', '.join(known)}"
         yield problem("gpu.mig.devices", said, near or allowed, below("policy.gpu.mig.devices", name))
-    counts = {name: count for name, count in devices.items() if type(count) is int and 0 < count <= 7}
-    if not unknown and (reason := _refusal(layouts, counts)):
-        yield problem("gpu.mig.devices", f"one card of {whose} cannot hold these: {reason}")
+    if not unknown and (refusal := _refusal(layouts, counts)):
+        yield problem("gpu.mig.devices", f"one card of {whose} cannot hold these: {refusal[0]}", refusal[1])
 
 
-def _refusal(layouts: tuple[Layout, ...], devices: dict[str, int]) -> str:
-    """Why no layout holds the devices; empty where one does."""
+def _uncharted(counts: dict[str, int], model: str) -> Iterator[Problem]:
+    """A family whose profiles are not known here, or that has none."""
+    most, asked = MOST_INSTANCES.get(model), sum(counts.values())
+    if is_whole(model):
+        yield problem("gpu.mig.devices", f"{model} cannot be cut into MIG devices", "use another sharing mode")
+    elif most is not None and asked > most:
+        said = f"one card of {model} is cut into at most {most} instances, not {asked}"
+        yield problem("gpu.mig.devices", said, f"use {most} in all")
+    else:
+        said = f"which profiles {shown(model)} can be cut into is not known here"
+        yield problem("gpu.mig.devices", said, severity="unchecked")
+
+
+def _refusal(layouts: tuple[Layout, ...], devices: dict[str, int]) -> tuple[str, str] | None:
+    """Why no layout holds the devices, and what it holds of them; None where one does."""
     whole = [layout for layout in layouts if devices.keys() <= layout.keys()]
     reasons = [fits(layout, devices) for layout in whole]
     if not reasons:
-        return "the profiles belong to cards of different memory sizes"
-    return "" if "" in reasons else reasons[0]
+        return "the profiles belong to cards of different memory sizes", ""
+    if "" in reasons:
+        return None
+    near = ", ".join(f"{name}: {count}" for name, count in nearest(whole[0], devices).items())
+    return reasons[0], f"for example {{{near}}}"

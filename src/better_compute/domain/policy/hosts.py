@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from better_compute.domain.families import is_before_turing, needs_open_module
+from better_compute.domain.families import is_grace
+from better_compute.domain.policy.drivers import check_driver
 from better_compute.domain.policy.fields import FIELDS
+from better_compute.domain.policy.fixes import turned
 from better_compute.domain.policy.gpus import check_mig, check_slots
+from better_compute.domain.policy.installed import SETS, check_installed, cpu_set, pages_of
 from better_compute.domain.policy.scope import Scope, doubles, problem, text_of
-from better_compute.domain.policy.values import cpu_count, cpu_ranges, overlap
+from better_compute.domain.policy.shapes import is_allowed
+from better_compute.domain.policy.values import cpu_count, overlap
 from better_compute.domain.problems import Problem
 
-_LAST_BRANCH_BEFORE_TURING = 580
+_VERSION = FIELDS["kubernetes.version"]
 
 
 def has_huge_pages(scope: Scope) -> bool:
     """Whether the hosts set huge pages aside."""
-    return any(isinstance(pages := scope.get(f"hugepages.{size}"), int) and pages > 0 for size in ("2Mi", "1Gi"))
+    return any(pages_of(scope).values())
 
 
 def _huge_pages(scope: Scope) -> Iterator[Problem]:
@@ -30,6 +34,10 @@ def _huge_pages(scope: Scope) -> Iterator[Problem]:
         if scope.get(f"hugepages.{size}") and any(entry.get("size") == size for entry in entries):
             said = f"pages of {size} are counted for the whole host and for single nodes: use one of the two"
             yield problem("hugepages.numa", said, f"leave hugepages.{size} out")
+    large = scope.get("hugepages.1Gi") or any(entry.get("size") == "1Gi" for entry in entries)
+    if large and scope.model is not None and is_grace(scope.model):
+        said = f"hosts of {scope.model} whose kernel has pages of 64 KiB have no huge pages of 1Gi"
+        yield problem("hugepages.1Gi", said, "use 2Mi, unless the kernel's pages are of 4 KiB", severity="warning")
 
 
 def _modules(scope: Scope) -> Iterator[Problem]:
@@ -49,14 +57,11 @@ def _modules(scope: Scope) -> Iterator[Problem]:
 
 def _cpu(scope: Scope) -> Iterator[Problem]:
     sets = {}
-    for name in ("isolated", "reserved"):
-        text = scope.get(f"cpu.{name}")
-        if isinstance(text, str) and re.fullmatch(FIELDS[f"cpu.{name}"].pattern, text):
-            ranges = cpu_ranges(text)
-            if ranges is None:
-                yield problem(f"cpu.{name}", "a range of CPUs runs backwards", "write the lower id first")
-            else:
-                sets[name] = ranges
+    for name in SETS:
+        if (ids := cpu_set(scope, name)) is not None:
+            sets[name] = ids
+        elif isinstance(text := scope.get(f"cpu.{name}"), str) and is_allowed(text, FIELDS[f"cpu.{name}"]):
+            yield problem(f"cpu.{name}", "a range of CPUs runs backwards", turned(text))
     if len(sets) == 2 and (shared := overlap(sets["isolated"], sets["reserved"])) is not None:
         yield problem("cpu.reserved", f"CPU {shared} is both isolated and reserved", "keep it in one of the two")
     kept_back = scope.get("hostReserve.vcpu")
@@ -73,22 +78,6 @@ def _iommu(scope: Scope) -> Iterator[Problem]:
         yield problem("iommu", "whole GPUs cannot be passed to virtual machines with the IOMMU off", "use pt")
 
 
-def _driver(scope: Scope) -> Iterator[Problem]:
-    module, model = scope.get("gpu.driver.kernelModule"), scope.model
-    if model is None:
-        return
-    if is_before_turing(model):
-        version = scope.get("gpu.driver.version")
-        major = re.match("[0-9]{3}(?=[.])", version) if isinstance(version, str) else None
-        if major and int(major[0]) > _LAST_BRANCH_BEFORE_TURING:
-            said = f"the last driver branch for {model} is {_LAST_BRANCH_BEFORE_TURING}"
-            yield problem("gpu.driver.version", said, f"use a {_LAST_BRANCH_BEFORE_TURING} version")
-        if module == "open":
-            yield problem("gpu.driver.kernelModule", f"{model} has no open kernel module", "use proprietary")
-    if module == "proprietary" and needs_open_module(model):
-        yield problem("gpu.driver.kernelModule", f"{model} needs the open kernel module", "use open")
-
-
 def _modes(scope: Scope) -> Iterator[Problem]:
     if scope.sharing == "timeslice" and scope.get("gpu.computeMode") == "exclusive-process":
         said = "time slicing needs more than one process a GPU"
@@ -99,12 +88,24 @@ def _modes(scope: Scope) -> Iterator[Problem]:
 
 
 def _kubernetes(scope: Scope) -> Iterator[Problem]:
-    if scope.class_ == "provider":
-        said = "no machine joins a provider pool: there is no node to run kubernetes on"
-        yield problem("kubernetes", said, "leave it out", severity="warning")
+    if scope.agent == "none":
+        said = "nobody sets kubernetes up in a pool of agent none: it does nothing"
+        yield problem("kubernetes", said, "leave it out, or use agent bcd", severity="warning")
+    yield from _downgrade(scope)
     taints = scope.items("kubernetes.taints")
     words = [f"{key}:{text_of(t, 'effect')}" if (key := text_of(t, "key")) else None for t in taints]
     yield from doubles("kubernetes.taints", "kubernetes.taints", words)
+
+
+def _downgrade(scope: Scope) -> Iterator[Problem]:
+    wanted, had = scope.get("kubernetes.version"), replace(scope, policy=dict(scope.before)).get("kubernetes.version")
+    if is_allowed(wanted, _VERSION) and is_allowed(had, _VERSION) and _release(wanted) < _release(had):
+        said = f"the nodes have {had}, and kubernetes is not made to go back"
+        yield problem("kubernetes.version", said, f"use {had}, or a later one", severity="warning")
+
+
+def _release(version: str) -> list[int]:
+    return [int(part) for part in version[1:].split(".")]
 
 
 RULES: tuple[tuple[str, Callable[[Scope], Iterator[Problem]]], ...] = (
@@ -114,7 +115,8 @@ RULES: tuple[tuple[str, Callable[[Scope], Iterator[Problem]]], ...] = (
     ("iommu", _iommu),
     ("", check_slots),
     ("gpu", check_mig),
-    ("gpu", _driver),
+    ("gpu", check_driver),
     ("gpu", _modes),
     ("kubernetes", _kubernetes),
+    ("", check_installed),
 )

@@ -10,6 +10,7 @@ from better_compute.domain.policy.paths import below, element
 from better_compute.domain.policy.scope import Scope, doubles, problem, text_of
 from better_compute.domain.policy.shapes import is_allowed
 from better_compute.domain.policy.shown import shown
+from better_compute.domain.policy.values import effective_ratio
 from better_compute.domain.problems import Problem, did_you_mean
 from better_compute.domain.words import slips
 
@@ -19,12 +20,6 @@ KNOWN_KIND = _KIND.example
 """The check that every pool may ask for; which others there are, only the one who runs them knows."""
 
 Rule = Callable[[Scope], Iterator[Problem]]
-
-
-def check_rules(scope: Scope) -> list[Problem]:
-    """Every rule on the policy as a whole."""
-    policy = scope.policy
-    return [found for top, rule in _RULES if not top or top in policy for found in rule(scope)]
 
 
 def _acceptance(scope: Scope) -> Iterator[Problem]:
@@ -63,15 +58,17 @@ def _overcommit(scope: Scope) -> Iterator[Problem]:
     if scope.class_ not in (None, "vps-host") and scope.get("overcommit.diskGiB") is not None:
         said = "only vps-host pools have diskGiB rows: the ratio does nothing here"
         yield problem("overcommit.diskGiB", said, "leave it out", severity="warning")
-    ratio = scope.get("overcommit.memoryGiB")
+    whole = scope.get("overcommit")
+    rule = "overcommit.memoryGiB" if isinstance(whole, dict) else "overcommit"
     exact = scope.sharing == "exclusive" or hosts.has_huge_pages(scope)
-    if isinstance(ratio, int | float) and not isinstance(ratio, bool) and ratio > 1 and exact:
+    if exact and (effective_ratio(scope.get(rule)) or 0) > 1:
         said = "more memory is sold than is installed, on a pool that sells whole GPUs or huge pages"
-        yield problem("overcommit.memoryGiB", said, "use 1", severity="warning")
+        hint = "use 1" if isinstance(whole, dict) else "use {memoryGiB: 1} beside the others"
+        yield problem(rule, said, hint, severity="warning")
 
 
 # By the field that must be there for a rule to have something to say; "" for always.
-_RULES: tuple[tuple[str, Rule], ...] = (
+RULES: tuple[tuple[str, Rule], ...] = (
     ("acceptance", _acceptance),
     ("joinAttestors", _attestors),
     ("overcommit", _overcommit),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from better_compute.domain.atoms import ISOLATING
+from better_compute.domain.bounds import NO_HOSTS, HostBounds
 from better_compute.domain.policy.paths import below, element
 from better_compute.domain.policy.shown import shown
 from better_compute.domain.problems import INVALID_INPUT, Problem, Severity
@@ -14,13 +15,17 @@ from better_compute.domain.problems import INVALID_INPUT, Problem, Severity
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """None is not known. A rule reads only values of the right type: what the table refuses is reported there."""
+    """None is not known. A rule reads only values of the right type: what the table refuses is reported there.
+    `before` is the policy that is replaced, empty where there is none."""
 
     policy: dict[str, Any]
-    sharing: str | None
-    class_: str | None
-    attestors: frozenset[str] | None
-    model: str | None
+    sharing: str | None = None
+    class_: str | None = None
+    attestors: frozenset[str] | None = None
+    model: str | None = None
+    agent: str | None = None
+    hosts: HostBounds | None = NO_HOSTS
+    before: Mapping[str, Any] = field(default_factory=dict)
 
     def get(self, path: str) -> Any:
         """The value at a path of the table; None where there is none."""

@@ -25,7 +25,11 @@ def effective_ratio(value: object) -> int | float | None:
     return min(max(value, RATIO_LOW), RATIO_HIGH)
 
 
-def cpu_ranges(text: str) -> list[tuple[int, int]] | None:
+Ranges = list[tuple[int, int]]
+"""The first and the last of ids, merged, lowest first."""
+
+
+def cpu_ranges(text: str) -> Ranges | None:
     """The CPU ids of `4-63,68` as merged ranges, lowest first; None where a range runs backwards.
 
     Ranges and not ids: a text of 64 KiB can name far more ids than anyone should hold. The text has the table's
@@ -38,7 +42,7 @@ def cpu_ranges(text: str) -> list[tuple[int, int]] | None:
         if first > last:
             return None
         ranges.append((first, last))
-    merged: list[tuple[int, int]] = []
+    merged: Ranges = []
     for first, last in sorted(ranges):
         if merged and first <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
@@ -47,12 +51,22 @@ def cpu_ranges(text: str) -> list[tuple[int, int]] | None:
     return merged
 
 
-def cpu_count(ranges: list[tuple[int, int]]) -> int:
+def within(ranges: Ranges, count: int) -> Ranges:
+    """Those ids that are below `count`."""
+    return [(first, min(last, count - 1)) for first, last in ranges if first < count]
+
+
+def spell_ranges(ranges: Ranges) -> str:
+    """The text that `cpu_ranges` reads."""
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def cpu_count(ranges: Ranges) -> int:
     """How many ids merged ranges hold."""
     return sum(last - first + 1 for first, last in ranges)
 
 
-def overlap(left: list[tuple[int, int]], right: list[tuple[int, int]]) -> int | None:
+def overlap(left: Ranges, right: Ranges) -> int | None:
     """The lowest id that two lists of merged ranges share."""
     i = j = 0
     while i < len(left) and j < len(right):

@@ -486,7 +486,7 @@ def test_time_slicing_needs_more_than_one_process() -> None:
         ({"cpu": {"reserved": "0-1"}, "hostReserve": {"vcpu": 4}}, {}, "cpu.reserved"),
         ({"cpu": {"mitigations": "off"}}, {"sharing": "exclusive"}, "cpu.mitigations"),
         ({"gpu": {"ecc": False}}, {"sharing": "mig"}, "gpu.ecc"),
-        ({"kubernetes": {}}, {"class_": "provider"}, "kubernetes"),
+        ({"kubernetes": {}}, {"agent": "none"}, "kubernetes"),
     ],
 )
 def test_what_is_allowed_but_dangerous_is_a_warning(policy: dict[str, Any], pool: dict[str, Any], path: str) -> None:
@@ -503,7 +503,7 @@ def test_what_is_allowed_but_dangerous_is_a_warning(policy: dict[str, Any], pool
         ({"cpu": {"mitigations": "off"}, "singleTenant": True}, {"sharing": "exclusive"}),
         ({"cpu": {"mitigations": "off"}}, {"sharing": None}),
         ({"gpu": {"ecc": False, "slots": 4}}, {"sharing": "timeslice"}),
-        ({"kubernetes": {}}, {"class_": "metal-host"}),
+        ({"kubernetes": {}}, {"class_": "metal-host", "agent": "bcd"}),
     ],
 )
 def test_the_same_where_it_is_not_dangerous_is_fine(policy: dict[str, Any], pool: dict[str, Any]) -> None:

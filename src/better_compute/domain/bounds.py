@@ -1,0 +1,43 @@
+"""How small the hosts of a pool are: what a policy that is for all of them must leave room on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from better_compute.domain.inventory import Inventory
+
+MIB_PER_GIB = 1024
+MIB_PER_PAGE = {"2Mi": 2, "1Gi": 1024}
+"""What a huge page of each size takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostBounds:
+    """The least that a schedulable host of a pool has, each number by itself: logical CPUs, installed memory, and
+    memory beside the huge pages that are set aside there, in MiB. None where there is no host, or none that says so: no
+    machine has 0 CPUs or no memory."""
+
+    vcpu: int | None = None
+    memory_mib: int | None = None
+    room_mib: int | None = None
+
+    def beside(self, inventory: Inventory) -> HostBounds:
+        """The same with one host more."""
+        memory = inventory.memory_gib * MIB_PER_GIB or None
+        return HostBounds(
+            vcpu=_least(self.vcpu, inventory.vcpu or None),
+            memory_mib=_least(self.memory_mib, memory),
+            room_mib=_least(self.room_mib, None if memory is None else memory - _paged(inventory)),
+        )
+
+
+NO_HOSTS = HostBounds()
+"""A pool without any."""
+
+
+def _least(left: int | None, right: int | None) -> int | None:
+    return min((value for value in (left, right) if value is not None), default=None)
+
+
+def _paged(inventory: Inventory) -> int:
+    return inventory.hugepages_2mi * MIB_PER_PAGE["2Mi"] + inventory.hugepages_1gi * MIB_PER_PAGE["1Gi"]
