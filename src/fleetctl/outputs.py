@@ -45,7 +45,7 @@ class Kept:
     def check(self, request: Request, wished: Desired, journal: Path | None = None) -> None:
         """Whether it can be written, and a journal go on, in the place named. Leaves nothing behind. Raises Stop."""
         outputs = [(path, append) for path, append in ((self.path, False), (journal, True)) if path is not None]
-        own = _own(wished, request.directory) if outputs else frozenset()
+        own = _own(wished, request) if outputs else frozenset()
         read = [Path(os.path.realpath(each)) for each in (request.directory, request.base_dir) if each is not None]
         for path, _ in outputs:
             _check_apart(path, own, read)
@@ -100,9 +100,10 @@ def _is_result(path: Path) -> bool:
     return head is not None and head.kind in _KINDS
 
 
-def _own(desired: Desired, directory: Path) -> frozenset[object]:
-    """The identities of the files that the fleet is made of."""
-    own, server = [directory / file for file in desired.files], desired.server
+def _own(desired: Desired, request: Request) -> frozenset[object]:
+    """The identities of the files that the fleet is made of, and of its base where that is one file."""
+    own, server = [request.directory / file for file in desired.files], desired.server
+    own += [path for path in (request.path, request.base_dir) if path is not None and path.is_file()]
     if isinstance(server, Embedded):
         # SQLite keeps them beside the file that a link leads to.
         own += [Path(os.path.realpath(server.database) + beside) for beside in ("", *_BESIDE)]
@@ -111,10 +112,11 @@ def _own(desired: Desired, directory: Path) -> frozenset[object]:
 
 
 def _check_apart(path: Path, own: frozenset[object], directories: list[Path]) -> None:
-    """What is written takes the place of nothing that the fleet is made of, and will not be read as part of it, or of
-    its base."""
+    """What is written takes the place of nothing that the fleet or its base is made of, and will not be read as part of
+    either."""
     real = Path(os.path.realpath(path))
     is_read = real.suffix in SUFFIXES and any(map(real.is_relative_to, directories))
     if is_read or machine.identity(path) in own:
-        message = f"{path} is a file of the fleet, or would be read as one: nothing was written"
-        raise Stop(EXIT_USAGE, message, hint="choose another name, such as one that ends in .json")
+        message = f"{path} is a file of the fleet or its base, or would be read as one: nothing was written"
+        such_as = "" if real.suffix == ".json" else ", such as one that ends in .json"
+        raise Stop(EXIT_USAGE, message, hint=f"choose another name{such_as}")

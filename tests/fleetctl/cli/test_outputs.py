@@ -239,6 +239,19 @@ class TestWhatARunReads:
         assert (ran.code, "would be read as one" in ran.err) == (64, True)
         assert copied.read_bytes() == data
 
+    @pytest.mark.parametrize("is_base", [True, False])
+    def test_nor_a_single_file_whatever_its_name(
+        self, command: str, is_base: bool, fleet: Fleet, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        single = tmp_path_factory.mktemp("single") / "fleet.json"
+        single.write_text('{"apiVersion": "fleet/v1", "tenantId": "root", "caller": "sa_fleet", "allowEmpty": true}')
+        data = single.read_bytes()
+        base, path = (["--base-dir", str(single)], fleet.directory) if is_base else ([], single)
+        ran = fleet(command, str(path), *base, "--out", str(single))
+        assert ran.code == 64
+        assert ran.err.endswith("nothing was written\nHint: choose another name\n"), "it ends in .json already"
+        assert single.read_bytes() == data
+
 
 def test_a_report_takes_the_place_of_no_file_of_the_base_that_the_plan_file_names(
     fleet: Fleet, tmp_path_factory: pytest.TempPathFactory

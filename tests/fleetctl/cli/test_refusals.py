@@ -75,7 +75,7 @@ class TestPlaces:
         (fleet.directory / "link").symlink_to("fleet.yaml")
         before = {file: file.read_bytes() for file in fleet.directory.rglob("*") if file.is_file()}
         ran = fleet.on(*flags, str(fleet.directory / name))
-        assert (ran.code, "is a file of the fleet, or would be read as one" in ran.err) == (64, True)
+        assert (ran.code, "is a file of the fleet or its base, or would be read as one" in ran.err) == (64, True)
         assert {file: file.read_bytes() for file in before} == before
         assert not (fleet.directory / "new.yaml").exists()
 
