@@ -3,10 +3,9 @@ repository's settings name."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 _PATIENCE = 10.0
 _LONG = 120.0
 """Seconds for the contents of a fleet's files."""
-_YAML = (".yaml", ".yml")
 _LINK, _FILE, _SUBMODULE = "120000", "100", "160000"
 FOLDER = "040000"
 """The modes of what a tree holds."""
@@ -157,56 +155,6 @@ def _is_cut(directory: Path, commit: str, head: str, bases: Iterable[str]) -> bo
     except (OSError, ValueError):
         return True
     return not since or not set(ends).isdisjoint(since)
-
-
-def commit_of(directory: Path, files: Collection[str]) -> str | None:
-    """The commit at HEAD, where it holds these `files` of `directory` (relative, forward slashes), and its YAML files
-    are here as it holds them; else None, and outside git.
-
-    Contents are compared here, line ends apart, since git itself would run the filters that the repository's settings
-    name. What such a filter changes counts as another content. Where HEAD holds a link or a submodule there is no
-    commit either: what they lead to is none of it.
-    """
-    if top(directory) is None:
-        return None
-    commit = answer(directory, "rev-parse", "--verify", "HEAD").strip()
-    listed: dict[str, Held] = {}
-    with suppress(Stop):
-        listed = listing(directory, commit) if commit else {}
-    held = {file: found.blob if found.is_file else "" for file, found in listed.items()}
-    root = os.path.realpath(directory)
-    # Also those that say nothing of the fleet now: they may have said something there.
-    wanted = {file for file, blob in held.items() if (file.endswith(_YAML) or not blob) and not _is_hidden(file)}
-    folders = {os.path.dirname(os.path.join(root, file)) for file in files}
-    if (
-        any(os.path.realpath(folder) != folder for folder in folders)
-        or not held.keys() >= set(files)
-        or not all(_is_as_held(os.path.join(root, file), held[file]) for file in wanted.union(files))
-    ):
-        return None
-    return commit or None
-
-
-def _is_hidden(file: str) -> bool:
-    return any(part.startswith(".") for part in file.split("/"))
-
-
-def _is_as_held(path: str, blob: str) -> bool:
-    if os.path.islink(path):
-        return False
-    try:
-        data = Path(path).read_bytes()
-    except OSError:
-        return False
-    return blob in (_blob(data, len(blob)), _blob(data.replace(b"\r\n", b"\n"), len(blob)))
-
-
-def _blob(data: bytes, digits: int) -> str:
-    """The id that git gives a content; its length tells the repository's hash."""
-    hashed = hashlib.new("sha1" if digits == 40 else "sha256", usedforsecurity=False)
-    hashed.update(b"blob %d\0" % len(data))
-    hashed.update(data)
-    return hashed.hexdigest()
 
 
 def _found_elsewhere(directory: Path, ref: str) -> str:

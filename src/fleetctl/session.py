@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from better_compute.domain.problems import ComputeError, Problem, did_you_mean
 from fleetctl import base as bases
-from fleetctl import collector, git, history, selection, target
+from fleetctl import collector, history, selection, target, trees
 from fleetctl import live as reading
 from fleetctl.base import Base
 from fleetctl.desired import Desired, worlds
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Session:
     """Files and live state, both read. `client` of None: the live state stood in a file, and nobody can be asked.
     `read_history` reads the last events of pools' objects. `commit` is the one that the files are of; see
-    `git.commit_of`. `declared`: what the world file has, which need not be in the database. `base`: the files as
+    `trees.commit_of`. `declared`: what the world file has, which need not be in the database. `base`: the files as
     they were, None where nobody named them; `selected`: the part that is looked at."""
 
     request: Request
@@ -64,7 +64,7 @@ def opened(request: Request, wished: Desired) -> Iterator[Session]:
     request's snapshot. Raises ComputeError, FilesError for a world file, and Stop for a pin that does not match."""
     selected = selection.parse(request.only, request.exclude)
     target.check_caller(wished)
-    commit = git.commit_of(request.directory, wished.files)
+    commit = trees.commit_of(request.directory, wished.files)
     base = _base(request, wished, commit)
     if request.snapshot is not None:
         yield replace(_on_snapshot(request, request.snapshot, wished, commit), base=base, selected=selected)

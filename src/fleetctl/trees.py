@@ -1,17 +1,19 @@
-"""The files of a fleet as a commit has them, and whether its place then is the one that it has now."""
+"""The files of a fleet as a commit has them: read out of it, and whether they and their place are the same today."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from fleetctl import git
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files import FilesError, read_fleet
 from fleetctl.files.unread import Unread
-from fleetctl.files.walk import SUFFIXES, is_hidden
+from fleetctl.files.walk import SUFFIXES, is_hidden, is_wanted
 from fleetctl.words import short
 
 _LINKS = 40
@@ -41,6 +43,34 @@ def write_fleet(path: Path, commit: str, into: Path) -> bool:
     if whole and (modules := sorted(file for file in held if held[file].is_submodule)):
         _check_modules(into, modules, targets, commit)
     return any(file.endswith(SUFFIXES) or not whole for file in (*files, *targets))
+
+
+def commit_of(directory: Path, files: Collection[str]) -> str | None:
+    """The commit at HEAD, where it holds these `files` of `directory` (relative, forward slashes), and the files that a
+    fleet would read in it are here as it holds them; else None, and outside git.
+
+    Contents are compared here, line ends apart, since git itself would run the filters that the repository's settings
+    name. What such a filter changes counts as another content. Where HEAD holds a link or a submodule there is no
+    commit either: what they lead to is none of it.
+    """
+    if git.top(directory) is None:
+        return None
+    commit = git.answer(directory, "rev-parse", "--verify", "HEAD").strip()
+    listed: dict[str, git.Held] = {}
+    with suppress(Stop):
+        listed = git.listing(directory, commit) if commit else {}
+    held = {file: found.blob if found.is_file else "" for file, found in listed.items()}
+    root = os.path.realpath(directory)
+    # Also those that say nothing of the fleet now: they may have said something there.
+    read = {file for file, blob in held.items() if (is_wanted(file) or not blob) and not is_hidden(file)}
+    folders = {os.path.dirname(os.path.join(root, file)) for file in files}
+    if (
+        any(os.path.realpath(folder) != folder for folder in folders)
+        or not held.keys() >= set(files)
+        or not all(_is_as_held(os.path.join(root, file), held[file]) for file in read.union(files))
+    ):
+        return None
+    return commit or None
 
 
 def check_straight(path: Path) -> None:
@@ -146,3 +176,21 @@ def _contents(directory: Path, blobs: Iterable[str]) -> Mapping[str, bytes]:
         at = start + int(words[2]) + 1
         found[blob] = data[start : at - 1]
     return found
+
+
+def _is_as_held(path: str, blob: str) -> bool:
+    if os.path.islink(path):
+        return False
+    try:
+        data = Path(path).read_bytes()
+    except OSError:
+        return False
+    return blob in (_blob(data, len(blob)), _blob(data.replace(b"\r\n", b"\n"), len(blob)))
+
+
+def _blob(data: bytes, digits: int) -> str:
+    """The id that git gives a content; its length tells the repository's hash."""
+    hashed = hashlib.new("sha1" if digits == 40 else "sha256", usedforsecurity=False)
+    hashed.update(b"blob %d\0" % len(data))
+    hashed.update(data)
+    return hashed.hexdigest()

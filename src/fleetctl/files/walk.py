@@ -119,13 +119,13 @@ def inside(real: str, directory: str) -> bool:
 
 
 def is_wanted(name: str) -> bool:
-    """Whether a fleet reads files of this name."""
+    """Whether a fleet reads files of this name, or relative path, in folders that are not hidden."""
     return name.endswith(SUFFIXES) and not name.endswith(TESTS)
 
 
-def is_hidden(folder: str) -> bool:
-    """Whether a folder of this relative path is not looked into, whatever the documents of a fleet say."""
-    return any(part.startswith(".") or part == EXPECTED for part in folder.split("/"))
+def is_hidden(path: str) -> bool:
+    """Whether what has this relative path is not looked at, whatever the documents of a fleet say."""
+    return any(part.startswith(".") or part == EXPECTED for part in path.split("/"))
 
 
 def _printable(listing: Listing, file: str) -> bool:

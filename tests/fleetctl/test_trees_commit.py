@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fleetctl.desired.load import load
-from fleetctl.git import commit_of
+from fleetctl.trees import commit_of
 
 
 @pytest.fixture
@@ -162,6 +162,22 @@ def test_other_files_do_not_count(repository: Path) -> None:
     (repository / "control-plane.db").write_text("")
     (repository / "unread.yaml").write_text("")
     (repository.parent / "README").write_text("")
+    assert commit_of(repository, {"fleet.yaml"}) == head(repository)
+
+
+@pytest.mark.parametrize("name", ["a.fleet-test.yaml", "expected/plan.yaml", "more/expected/b.yml", ".cache/c.yaml"])
+@pytest.mark.parametrize("how", ["altered", "gone", "link"])
+def test_nor_do_files_that_no_fleet_reads(repository: Path, name: str, how: str) -> None:
+    file = repository / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("x: 1\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "more")
+    file.unlink()
+    if how == "altered":
+        file.write_text("x: 2\n")
+    elif how == "link":
+        file.symlink_to(repository / "fleet.yaml")
     assert commit_of(repository, {"fleet.yaml"}) == head(repository)
 
 
