@@ -38,6 +38,8 @@ _SAMPLES = {
     "operations": "@operations.json",
     "identityId": "sa_fleet",
     "credentialId": "cred_41ajr0h7xph5z9bavercrty41f",
+    "reservationId": "rsv_57dam74abch9b921771gj6ytj5",
+    "resources": "gpu=8",
     "nodeId": "node_41ajr0h7xph5z9bavercrty41f",
 }
 

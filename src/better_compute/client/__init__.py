@@ -39,6 +39,7 @@ class Client:
         self.sites = groups.Sites(calls)
         self.provider_accounts = groups.ProviderAccounts(calls)
         self.nodes = groups.Nodes(calls)
+        self.reservations = groups.Reservations(calls)
         self.tenants = groups.Tenants(calls)
         self.identities = groups.Identities(calls)
         self.credentials = groups.Credentials(calls)

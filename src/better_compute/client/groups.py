@@ -41,23 +41,76 @@ class Nodes(Group):
         return self._ask("nodes/createJoinToken", views.JoinTokenView, poolId=pool_id, expiresAt=expires_at)
 
     def join(
-        self, pool_id: str, *, join_token: str, inventory: Mapping[str, Any], owner_tenant_id: str | None = None
+        self,
+        pool_id: str,
+        *,
+        inventory: Mapping[str, Any],
+        join_token: str | None = None,
+        attested: Mapping[str, str] | None = None,
+        owner_tenant_id: str | None = None,
+        control: str | None = None,
     ) -> views.NodeView:
-        """`inventory` is spelled as on the wire."""
+        """With a join token, or with what `better-compute attest` wrote. `inventory` is spelled as on the wire."""
         return self._ask(
             "nodes/join",
             views.NodeView,
             poolId=pool_id,
             joinToken=join_token,
+            attested=attested,
             inventory=inventory,
             ownerTenantId=owner_tenant_id,
+            control=control,
         )
 
     def get(self, node_id: str) -> views.NodeView:
         return self._ask_one(node_id, "nodes/get", views.NodeView, nodeId=node_id)
 
+    def report(self, node_id: str, inventory: Mapping[str, Any]) -> views.NodeView:
+        """`inventory` takes the place of the one before; it is spelled as on the wire."""
+        return self._ask_one(node_id, "nodes/report", views.NodeView, nodeId=node_id, inventory=inventory)
+
+    def set_control(self, node_id: str, control: str) -> views.NodeView:
+        return self._ask_one(node_id, "nodes/setControl", views.NodeView, nodeId=node_id, control=control)
+
+    def set_owner(self, node_id: str, tenant_id: str | None) -> views.NodeView:
+        """None: no tenant owns the machine."""
+        body = {"nodeId": node_id, "ownerTenantId": tenant_id}
+        view = self.calls.decoded("nodes/setControl", body, decode.answer(views.NodeView, decode.as_it_is))
+        self._check((node_id,), (view.id,))
+        return view
+
+    def remove(self, node_id: str) -> views.NodeView:
+        return self._ask_one(node_id, "nodes/remove", views.NodeView, nodeId=node_id)
+
     def list(self, pool_id: str) -> Sequence[views.NodeView]:
         return self._all("nodes/list", views.NodeView, poolId=pool_id)
+
+
+class Reservations(Group):
+    def create(
+        self,
+        pool_id: str,
+        resources: Mapping[str, int],
+        *,
+        selectors: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+    ) -> views.ReservationView:
+        """The reservation that is there now, placed or pending: an earlier call's where its key was used before."""
+        body = {"poolId": pool_id, "resources": resources, "selectors": selectors, "idempotencyKey": idempotency_key}
+        view = self._ask("reservations/create", views.ReservationView, **body)
+        self._check((pool_id,), (view.pool_id,))
+        return view
+
+    def get(self, reservation_id: str) -> views.ReservationView:
+        return self._ask_one(reservation_id, "reservations/get", views.ReservationView, reservationId=reservation_id)
+
+    def list(
+        self, pool_id: str | None = None, states: Collection[str] | None = None
+    ) -> Sequence[views.ReservationView]:
+        return self._all("reservations/list", views.ReservationView, poolId=pool_id, states=listed(states))
+
+    def end(self, reservation_id: str) -> views.ReservationView:
+        return self._ask_one(reservation_id, "reservations/end", views.ReservationView, reservationId=reservation_id)
 
 
 class Tenants(Group):

@@ -29,6 +29,7 @@ _KEYS: Mapping[str, Callable[[Any], Any]] = {
     "pools/list": attrgetter("pool.id"),
     "pools/listOffers": attrgetter("pool_id", "to_tenant_id"),
     "quotas/list": attrgetter("pool_id", "tenant_id", "resource"),
+    "reservations/list": attrgetter("pool_id", "id"),
     "events/list": attrgetter("sequence"),
 }
 """What a list is in order of, strictly rising from its first page to its last; the others by id. A cursor goes on

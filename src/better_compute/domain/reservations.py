@@ -83,6 +83,11 @@ class Reservation:
         return {resource: amount for resource, amount in self.resources.items() if resource not in _ATOMS}
 
 
+def atoms_of(resources: Resources) -> int:
+    """How many atoms are asked for, of whichever sharing mode."""
+    return sum(amount for resource, amount in resources.items() if resource in _ATOMS)
+
+
 def canonical(selectors: Mapping[str, str | int | Sequence[str | int]]) -> Selectors:
     """Selectors as they are kept and compared: sets of values, one value being a set of one."""
     sets = {name: {given} if isinstance(given, str | int) else set(given) for name, given in selectors.items()}

@@ -9,7 +9,17 @@ ROOT_ADMIN = "root-admin"
 """The identity of root's first token."""
 
 WORLD = "world"
-"""Who lets the machines of a world file in, as their events say; no identity has this name."""
+HOSTS = "hosts"
+PLACER = "placer"
+ADMISSION = "admission"
+
+NAMES = {
+    WORLD: "lets the machines of a world file in",
+    HOSTS: "keeps what hosts provide",
+    PLACER: "places reservations that wait",
+    ADMISSION: "activates reservations",
+}
+"""What the control plane does by itself, by the name that its events say; no identity has one of these names."""
 
 ADMIN = "compute:admin"
 """Kept to identities of root."""
@@ -36,6 +46,13 @@ ACTIONS: dict[str, str] = {
     "nodes/join": "compute:nodes:join",
     "nodes/list": "compute:nodes:read",
     "nodes/get": "compute:nodes:read",
+    "nodes/report": "compute:nodes:join",
+    "nodes/setControl": "compute:nodes:manage",
+    "nodes/remove": "compute:nodes:manage",
+    "reservations/create": "compute:reservations:create",
+    "reservations/list": "compute:reservations:read",
+    "reservations/get": "compute:reservations:read",
+    "reservations/end": "compute:reservations:end",
     "usage/list": "compute:usage:read",
     "events/list": "compute:events:read",
     "providerAccounts/create": ADMIN,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from better_compute.domain.commands import Command, CreatePool
 from better_compute.domain.decide import decide
@@ -12,32 +13,49 @@ from better_compute.domain.decision import hidden
 from better_compute.domain.events import Event
 from better_compute.domain.ids import random_id
 from better_compute.domain.nodes import Machine
+from better_compute.domain.policy.rules import JOIN_TOKEN
 from better_compute.domain.problems import ACCESS_DENIED, NOT_FOUND, ComputeError, Problem, Refused, did_you_mean
+from better_compute.domain.reservations import Reservation
 from better_compute.domain.state import Pool, PoolState
 from better_compute.service.actions import ACTIONS, ADMIN, NONE
-from better_compute.service.facts import load_facts
-from better_compute.service.ports import Authorizer, Caller, Clock, Entropy, EventRecord, Store, Tx
+from better_compute.service.facts import load_facts, load_hosts
+from better_compute.service.ports import Attestor, Authorizer, Caller, Clock, Entropy, EventRecord, Store, Tx
 from better_compute.wire.events import event_data
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 Arriving = Callable[[Pool, Mapping[str, PoolState]], Iterable[tuple[Machine, int]]]
 """What joins a pool as soon as it is made, beside other pools as the models have them: one of each kind of machines,
 and how many of it there are."""
 
 
+Admission = Callable[[Pool, Reservation], object]
+"""Asked before a reservation that fits its quota is stored, under the lock of its pool's row. Raises ComputeError to
+refuse it; then nothing is stored."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
     """The ports. `created` is called with a pool after the commit that made it: what waited for the pool joins it.
-    `arriving` tells beforehand what that is, for pools that will be made with some keys."""
+    `arriving` tells beforehand what that is, for pools that will be made with some keys. `freed` is called with a
+    pool's id after a commit that may let what waits there go on: capacity, quota or an offer came, or came free."""
 
     store: Store
     authorizer: Authorizer
     clock: Clock
     entropy: Entropy
-    attestors: frozenset[str] = frozenset({"join-token"})
+    attestors: Mapping[str, Attestor] = field(default_factory=dict)
     created: Callable[[Pool], object] = field(default=lambda _: None)
+    freed: Callable[[str], object] = field(default=lambda _: None)
+    admission: Admission = field(default=lambda _pool, _reservation: None)
     arriving: Callable[[Tx, Collection[str]], Arriving] = field(default=lambda _tx, _keys: lambda _pool, _models: ())
+
+    @property
+    def attestor_names(self) -> frozenset[str]:
+        """Everything that a pool's policy may name as what lets machines in."""
+        return frozenset({JOIN_TOKEN, *self.attestors})
 
     def new_id(self, kind: str) -> str:
         return random_id(kind, self.clock(), self.entropy(10))
@@ -84,7 +102,8 @@ class Service:
                 state = tx.pool_state(command.pool_id, tenants)
             else:
                 state = look(tx, command.tenant_id, command.pool_id, tenants)
-            facts = load_facts(tx, [command], actor_id=caller.identity_id, now=now, attestors=self.attestors)
+            facts = load_facts(tx, [command], actor_id=caller.identity_id, now=now, attestors=self.attestor_names)
+            load_hosts(tx, {command.pool_id: state}, [command])
             decision = decide(state, command, facts)
             if isinstance(decision, Refused):
                 raise ComputeError(*decision.problems)
@@ -96,13 +115,10 @@ class Service:
         return self.store.transact(work)
 
     def after_create(self, pool: Pool) -> None:
-        """What follows a commit cannot change its answer: a failure is logged, and the next run makes up for it."""
-        try:
-            self.created(pool)
-        except ComputeError as error:
-            log.warning("what waited for a new pool did not run: %s", error)
-        except Exception:
-            log.exception("what waited for a new pool did not run")
+        _after_commit(self.created, pool, "what waited for a new pool did not run")
+
+    def after_freed(self, pool_id: str) -> None:
+        _after_commit(self.freed, pool_id, "what waits in a pool was not tried again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +131,16 @@ class CarriedOut:
     @property
     def pool(self) -> Pool:
         return known(self.state)
+
+
+def _after_commit(work: Callable[[T], object], given: T, failure: str) -> None:
+    """What follows a commit cannot change its answer: a failure is logged, and the next run makes up for it."""
+    try:
+        work(given)
+    except ComputeError as error:
+        log.warning("%s: %s", failure, error)
+    except Exception:
+        log.exception(failure)
 
 
 def look(tx: Tx, tenant_id: str, pool_id: str, tenants: Collection[str] | None) -> PoolState:

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from better_compute.domain.problems import CONFLICT, UNAUTHENTICATED, ComputeError, Problem
 from better_compute.service import tokens
-from better_compute.service.actions import ROOT, ROOT_ADMIN, WORLD
+from better_compute.service.actions import NAMES, ROOT, ROOT_ADMIN
 from better_compute.service.core import Service, absent
 from better_compute.service.pages import first, page
 from better_compute.service.ports import Caller, Credential, Identity, Tx
@@ -27,10 +27,10 @@ ANOTHER_ID = "give it another id"
 
 
 def reserved(identity_id: str, tenant_id: str) -> str:
-    """Why the tenant has no identity of this id; blank where it may. The control plane goes by two names of its own:
+    """Why the tenant has no identity of this id; blank where it may. The control plane goes by names of its own:
     whoever else had them would get root's first token, or be taken for who let machines in."""
-    if identity_id == WORLD:
-        return f"{WORLD} is who lets the machines of a world file in, and no identity of a tenant"
+    if identity_id in NAMES:
+        return f"{identity_id} is who {NAMES[identity_id]}, and no identity of a tenant"
     if identity_id == ROOT_ADMIN and tenant_id != ROOT:
         return f"{ROOT_ADMIN} is an identity of root: it holds root's first token"
     return ""

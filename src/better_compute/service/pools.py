@@ -37,8 +37,11 @@ def get(service: Service, caller: Caller, body: PoolsGet) -> PoolView:
 
     def work(tx: Tx) -> PoolState:
         state = look(tx, body.tenant_id, body.pool_id, [body.tenant_id])
-        if "offers" in body.include and known(state).owner_id == body.tenant_id:
-            return tx.pool_state(body.pool_id, None)
+        if known(state).owner_id == body.tenant_id:
+            if "offers" in body.include:
+                state = tx.pool_state(body.pool_id, None)
+            if "rollup" in body.include:
+                tx.roll_up([state])
         return state
 
     state = service.store.view(work)
@@ -51,9 +54,11 @@ def list_(service: Service, caller: Caller, body: PoolsList) -> Page[PoolView]:
     offers = "offers" in body.include
 
     def read(tx: Tx, after: Key, limit: int) -> Iterable[PoolState]:
-        return tx.pool_states(
-            PoolQuery(tenant_id=body.tenant_id, limit=limit, after=first(after), offers=offers, **filters)
-        )
+        query = PoolQuery(tenant_id=body.tenant_id, limit=limit, after=first(after), offers=offers, **filters)
+        states = tx.pool_states(query)
+        if "rollup" in body.include:
+            tx.roll_up(state for state in states if known(state).owner_id == body.tenant_id)
+        return states
 
     def view(state: PoolState) -> PoolView:
         return show.pool(state, known(state), body.tenant_id, body.include)

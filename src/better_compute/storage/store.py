@@ -12,13 +12,14 @@ from better_compute.domain.ids import random_id
 from better_compute.service.ports import Clock, Entropy, Tx
 from better_compute.storage import schema
 from better_compute.storage import tables as t
+from better_compute.storage.bounds import BoundsTx
 from better_compute.storage.database import Database, Sleep
 from better_compute.storage.directory import DirectoryTx
 from better_compute.storage.engines import STATEMENT_SECONDS
 from better_compute.storage.machines import WorldTx
-from better_compute.storage.nodes import NodeTx
 from better_compute.storage.parts import PartTx
 from better_compute.storage.pools import PoolTx
+from better_compute.storage.reservations import ReservationTx
 from better_compute.storage.rows import upsert
 from better_compute.storage.usage import UsageTx
 
@@ -29,7 +30,7 @@ WAIT_SECONDS = 5.0
 _INSTANCE = select(t.meta.c.value).where(t.meta.c.name == "instance_id")
 
 
-class SqlTx(PoolTx, PartTx, NodeTx, WorldTx, UsageTx, DirectoryTx):
+class SqlTx(PoolTx, PartTx, ReservationTx, BoundsTx, WorldTx, UsageTx, DirectoryTx):
     """A transaction: see `Tx`."""
 
     def instance_id(self) -> str:

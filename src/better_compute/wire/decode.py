@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct
 
 from better_compute.domain.atoms import ATOMS, CLASSES
 from better_compute.domain.policy.general import DEEPEST, INTEGER, check_json
-from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup, Work
+from better_compute.domain.state import Offer, Pool, PoolState, Provided, QuotaRow, Rollup, Work
 from better_compute.wire.views import EventView, OfferView, Page, PoolView, QuotaView, RollupView
 
 T = TypeVar("T")
@@ -136,8 +136,9 @@ def rollup(view: RollupView) -> Rollup:
         tenant_id: Work(w.pending, w.placed, w.active, w.pending_atoms, w.booked_atoms)
         for tenant_id, w in view.reservations.items()
     }
+    resources = {name: Provided(p.total, p.booked) for name, p in view.resources.items()}
     v = view
-    return Rollup(v.nodes, v.host_nodes, v.tenant_owned_nodes, v.models, v.gpus, v.instances, work)
+    return Rollup(v.nodes, v.host_nodes, v.tenant_owned_nodes, v.models, v.gpus, v.instances, work, resources)
 
 
 @lru_cache(maxsize=65536)

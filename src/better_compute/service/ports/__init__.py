@@ -1,12 +1,12 @@
 """What the service needs from outside: a store with transactions, a clock, entropy. Adapters stand beside the SQL.
 
-`records` are what is kept, `queries` what is asked; `pools`, `machines`, `usage` and `directory` say what a
+`records` are what is kept, `queries` what is asked; `pools`, `machines`, `work`, `usage` and `directory` say what a
 transaction can do with its part, `store` is all of it; `outside` is the rest of the world.
 """
 
 from __future__ import annotations
 
-from better_compute.service.ports.outside import Authenticate, Authorizer, Caller, Clock, Entropy
+from better_compute.service.ports.outside import Attestor, Authenticate, Authorizer, Caller, Clock, Entropy
 from better_compute.service.ports.queries import EventQuery, HeldOffer, HeldRow, PartQuery, PoolQuery, UsageQuery, Used
 from better_compute.service.ports.records import (
     Account,
@@ -18,9 +18,12 @@ from better_compute.service.ports.records import (
     Tenant,
 )
 from better_compute.service.ports.store import Store, Tx
+from better_compute.service.ports.work import Asking, HeldReservation, ReservationQuery
 
 __all__ = [
     "Account",
+    "Asking",
+    "Attestor",
     "Authenticate",
     "Authorizer",
     "Caller",
@@ -30,12 +33,14 @@ __all__ = [
     "EventQuery",
     "EventRecord",
     "HeldOffer",
+    "HeldReservation",
     "HeldRow",
     "Identity",
     "JoinToken",
     "MachineGroup",
     "PartQuery",
     "PoolQuery",
+    "ReservationQuery",
     "Store",
     "Tenant",
     "Tx",

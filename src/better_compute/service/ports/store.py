@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from better_compute.service.ports.directory import DirectoryTx
-from better_compute.service.ports.machines import NodeTx, WorldTx
+from better_compute.service.ports.machines import BoundsTx, NodeTx, WorldTx
 from better_compute.service.ports.pools import EventTx, PoolTx
 from better_compute.service.ports.usage import UsageTx
+from better_compute.service.ports.work import WorkTx
 
 T = TypeVar("T")
 
 
-class Tx(PoolTx, EventTx, NodeTx, WorldTx, UsageTx, DirectoryTx, Protocol):
+class Tx(PoolTx, EventTx, NodeTx, BoundsTx, WorkTx, WorldTx, UsageTx, DirectoryTx, Protocol):
     """One transaction. In a read transaction every method sees one state of the database. In a write transaction two
     may see different ones (on PostgreSQL): only a row that is locked stands still, from the read that says it locks to
     the end, and what is decided must stand on such rows, or on what never changes once it is there."""

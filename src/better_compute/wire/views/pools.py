@@ -60,6 +60,13 @@ class WorkView(View):
     booked_atoms: int
 
 
+class ProvidedView(View):
+    """What the hosts of a pool provide of a resource, their ratios counted in, and how much of it is booked."""
+
+    total: int
+    booked: int = 0
+
+
 class RollupView(View):
     """A pool's machines and what runs on them, summed up. `models` counts host nodes by GPU model, `gpus` the GPUs that
     can be booked whole or as the policy splits them, `instances` the MIG instances of those that are cut already;
@@ -73,6 +80,7 @@ class RollupView(View):
     atoms: AtomsView
     reservations: Mapping[str, WorkView] = {}
     instances: int = 0
+    resources: Mapping[str, ProvidedView] = {}
 
 
 class PoolView(View, kw_only=True):

@@ -11,8 +11,8 @@ from better_compute.wire.views.base import View
 
 
 class ReservationView(View, kw_only=True):
-    """A booking in one pool. `reason` says what a pending one waits for or a failed one failed with. `nodeId` is the
-    host that it is placed on, `devices` are the positions of what it holds there: both are for the pool's owner."""
+    """A booking in one pool. `reason` says what it waits for, or what a failed one failed with. Who asked for it, and
+    with which key, is shown to its own tenant; `nodeId`, the host that it is placed on, to the owner of the pool."""
 
     id: str
     pool_id: str

@@ -1,0 +1,1 @@
+"""What is done without being asked: level-triggered, from what is stored alone. `placer` tries what waits."""

@@ -1,0 +1,59 @@
+"""Reservations as their pool allows: what is written with each step, and which host takes one.
+
+Everything here is called in a write transaction that has locked the pool's row: the whole pool stands still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from better_compute.domain.events import of_reservation
+from better_compute.domain.hosts import Host
+from better_compute.domain.placement import Place, check_selectors, choose
+from better_compute.domain.problems import Problem
+from better_compute.domain.reservations import Reservation
+from better_compute.domain.state import Pool
+from better_compute.service.core import Service
+from better_compute.service.ports import Caller, Tx
+
+_FEW, _MANY = 4, 50
+"""Hosts that are read at once: mostly one of the first is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bookings:
+    """The reservations of one pool, changed by `caller` at the time `now`."""
+
+    service: Service
+    tx: Tx
+    caller: Caller
+    pool: Pool
+    now: int
+
+    def save(self, before: Reservation | None, after: Reservation, place: Place | None = None) -> Reservation:
+        """Write a reservation as it is after a step, with what it books or gives back and its event; nothing where it
+        is as it was. `place` is where one is placed by this step."""
+        if before == after:
+            return after
+        event = of_reservation(self.pool.owner_id, before, after)
+        record = None if event is None else self.service.record(self.caller, event, self.now)
+        self.tx.save_reservation(before, after, record, () if place is None else place.positions)
+        return after
+
+    def find(self, reservation: Reservation) -> Place | None:
+        """The place that the reservation would be given now: of the hosts with room for it the one with the fewest free
+        devices, so that large wishes find whole hosts."""
+        return choose(self._hosts(reservation.atoms), reservation)
+
+    def check_selectors(self, reservation: Reservation) -> Sequence[Problem]:
+        """Why nothing in the pool can ever have what the reservation selects by, however free it is."""
+        return check_selectors(self._hosts(0), reservation.selectors) if reservation.selectors else ()
+
+    def _hosts(self, least: int) -> Iterator[Host]:
+        last, limit = None, _FEW
+        while hosts := self.tx.bookable(self.pool.id, least, limit, last):
+            yield from hosts
+            if len(hosts) < limit:
+                return
+            last, limit = hosts[-1], _MANY
