@@ -215,6 +215,5 @@ def _moved(changes: Sequence[Change], event: LastEvent | None, desired: Desired)
     if event is None:
         was_there = any(change.before is not ABSENT for change in changes)
         return "changed" if was_there and all(change.cause in ("drift", "both") for change in changes) else "pending"
-    callers = (desired.caller, *desired.previous_callers)
-    ours = event.actor_id in callers and event.via.get("fleet") == desired.fleet
+    ours = event.actor_id in desired.callers and event.via.get("fleet") == desired.fleet
     return "pending" if ours else "changed"

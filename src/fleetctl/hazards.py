@@ -218,7 +218,7 @@ def _strangers(diff: Diff, desired: Desired, live: Mapping[str, PoolState]) -> l
         return []
     kinds = {(found.entry.pool.site_id, found.entry.pool.gpu_model) for found in born if found.entry.pool}
     pools = [state.pool for state in live.values() if state.pool and is_live(state)]
-    alike = [p for p in pools if (p.site_id, p.gpu_model) in kinds and p.created_by != desired.caller]
+    alike = [p for p in pools if (p.site_id, p.gpu_model) in kinds and p.created_by not in desired.callers]
     if not alike:
         return []
     makers = Counter(pool.created_by for pool in alike if pool.created_by)

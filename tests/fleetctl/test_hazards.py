@@ -75,6 +75,7 @@ def test_a_fleet_of_which_nothing_is_there_beside_pools_like_it_asks_for_the_cal
     assert finding.source is not None
     for settled in (
         planned(live, offered("a"), offered("b"), previousCallers=["sa_old"]),
+        planned(plane(offered("z"), caller="sa_old"), offered("a"), previousCallers=["sa_old"]),
         planned(live, entry("a", offers=[], gpuModel="L40S")),
         planned(plane(offered("z"), into=live), offered("a"), offered("z")),
     ):

@@ -173,6 +173,6 @@ def _check_unstated(entry: PoolEntry, state: PoolState) -> tuple[Problem, ...]:
 
 def _is_ours(pool: Pool, desired: Desired) -> bool:
     """Whether a pool without an entry is one that this fleet made and let go: its callers and key prefix."""
-    if desired.key_prefix is None or pool.created_by not in (desired.caller, *desired.previous_callers):
+    if desired.key_prefix is None or pool.created_by not in desired.callers:
         return False
     return pool.idempotency_key is not None and pool.idempotency_key.startswith(desired.key_prefix)

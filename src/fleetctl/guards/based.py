@@ -41,7 +41,7 @@ def _apart(case: Case, base: Desired) -> str:
     files, comparison = case.desired, case.plan.comparison
     if (base.fleet, base.tenant_id) != (files.fleet, files.tenant_id):
         return f"{base.fleet} of {base.tenant_id}"
-    if base.caller not in (files.caller, *files.previous_callers) and files.caller not in base.previous_callers:
+    if base.caller not in files.callers and files.caller not in base.callers:
         return f"that of the caller {base.caller}"
     if base.key_prefix != files.key_prefix:
         return f"that of the keyPrefix {base.key_prefix}" if base.key_prefix else "one without a keyPrefix"

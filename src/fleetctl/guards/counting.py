@@ -63,8 +63,7 @@ def _pools_of_fleet(case: Case) -> int:
     pools = _count_live(ids, case)
     if was is None:
         return pools
-    callers = {was.caller, *was.previous_callers}
-    ids = _named(was) | {pool.id for pool in removed if pool.created_by in callers}
+    ids = _named(was) | {pool.id for pool in removed if pool.created_by in was.callers}
     return min(pools, _count_live(ids, case))
 
 

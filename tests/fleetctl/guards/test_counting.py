@@ -10,6 +10,7 @@ from better_compute.domain.atoms import UNLIMITED
 from fleetctl.desired import Desired
 from fleetctl.selection import parse
 from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, pool_id, tombstone
+from tests.fleets import CALLER
 from tests.model import desired, fleet
 
 
@@ -99,6 +100,19 @@ class TestArchives:
         assert case.blocked(wished, selected=parse(["key=fra1-0[01]"], [])) == []
         limits["maxArchivePercent"] = 9
         assert case.blocked(prefixed(*kept, **limits)) == [("guard.archives", "archives=2")]
+
+    def test_those_that_a_caller_before_made_are_too(self) -> None:
+        case = Case()
+        for n in range(20):
+            case.pool(f"fra1-{n:02}")
+        kept = [*map(tombstone, ["fra1-00", "fra1-01"]), entry("fra1-02")]
+        rotated = {"caller": "sa_new", "previousCallers": [CALLER], "keyPrefix": "fra1-"}
+        guarded = {"maxArchives": 99, "maxArchivePercent": 10}
+        was = desired(fleet(*map(entry, ["fra1-00", "fra1-01", "fra1-02"]), guards=guarded, **rotated))
+        assert case.blocked(desired(fleet(*kept, guards=guarded, **rotated)), base=was) == []
+        guarded["maxArchivePercent"] = 9
+        wished = desired(fleet(*kept, guards=guarded, **rotated))
+        assert case.blocked(wished, base=was) == [("guard.archives", "archives=2")]
 
     def test_what_the_change_itself_adopts_makes_no_room(self) -> None:
         """The share is of what the base had."""
