@@ -24,7 +24,7 @@ from better_compute.domain.problems import UNAVAILABLE, ComputeError, Refused
 from better_compute.domain.state import Pool, PoolState
 from better_compute.service.actions import ROOT, WORLD
 from better_compute.service.core import Arriving, Service, known
-from better_compute.service.nodes import admit
+from better_compute.service.joining import admit
 from better_compute.service.ports import Caller, MachineGroup, Tx
 
 if TYPE_CHECKING:

@@ -21,6 +21,9 @@ TENANT = "tenantId"
 SECRETS = frozenset({"joinToken"})
 """Fields that are read from a file: a flag's value is seen by everybody on the machine."""
 
+NULL = object()
+"""The value of a flag that says null, where none at all says that it was not given."""
+
 _SAMPLES = {
     "poolId": "pool_41ajr0h7xph5z9bavercrty41f",
     "siteId": "site_fra1",
@@ -82,6 +85,8 @@ def stated(options: dict[str, Any]) -> dict[str, Any]:
         if value is None or value == ():
             continue
         body[name] = _merged(name, value) if isinstance(value, tuple) and isinstance(value[0], dict) else value
+        if value is NULL:
+            body[name] = None
     return body
 
 
@@ -122,6 +127,15 @@ class Counts(Json):
         return counts
 
 
+class OrNull(click.ParamType[Any]):
+    """A word, or `null`."""
+
+    name = "id|null"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
+        return NULL if value == "null" else value
+
+
 class Secret(click.ParamType[Any]):
     """A file that holds a secret."""
 
@@ -143,6 +157,10 @@ def _merged(name: str, parts: Sequence[dict[str, int]]) -> dict[str, int]:
 def _type(field: types.Field, kind: types.Type) -> click.ParamType[Any]:
     if field.encode_name in SECRETS:
         return Secret()
+    if isinstance(kind, types.UnionType) and all(
+        isinstance(_plain(k), types.StrType | types.NoneType) for k in kind.types
+    ):
+        return OrNull()
     if isinstance(kind, types.StrType | types.IntType | types.LiteralType):
         return _scalar(kind)
     return Json()

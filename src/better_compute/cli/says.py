@@ -35,7 +35,7 @@ FIELDS = {
     "order": "Oldest or newest first.",
     "owned": "Only pools that the tenant owns, or only those it is offered. Left out: both.",
     "ownerQuota": "What the owner itself may use, by resource.",
-    "ownerTenantId": "The tenant that brought the machine; null: none. Left out of a join: none; of a change: as it was.",
+    "ownerTenantId": "The tenant that brought the machine; null takes it off. Left out: none, or as it was.",
     "parentId": "The tenant above it. Left out: the acting tenant.",
     "policy": "The pool's policy, whole.",
     "poolId": "The pool, by its id: `fleetctl id KEY` tells the one of a fleet's key.",

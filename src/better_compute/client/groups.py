@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
+
+from msgspec import UNSET, UnsetType
 
 from better_compute.client.group import Group, listed, stated
 from better_compute.client.preflight import Verdict, check
@@ -69,13 +71,14 @@ class Nodes(Group):
         """`inventory` takes the place of the one before; it is spelled as on the wire."""
         return self._ask_one(node_id, "nodes/report", views.NodeView, nodeId=node_id, inventory=inventory)
 
-    def set_control(self, node_id: str, control: str) -> views.NodeView:
-        return self._ask_one(node_id, "nodes/setControl", views.NodeView, nodeId=node_id, control=control)
-
-    def set_owner(self, node_id: str, tenant_id: str | None) -> views.NodeView:
-        """None: no tenant owns the machine."""
-        body = {"nodeId": node_id, "ownerTenantId": tenant_id}
-        view = self.calls.decoded("nodes/setControl", body, decode.answer(views.NodeView, decode.as_it_is))
+    def set_control(
+        self, node_id: str, *, control: str | None = None, owner_tenant_id: str | UnsetType | None = UNSET
+    ) -> views.NodeView:
+        """What is left out stays; an owner of None: no tenant owns the machine."""
+        owner = {} if owner_tenant_id is UNSET else {"ownerTenantId": owner_tenant_id}
+        body = {**stated({"nodeId": node_id, "control": control}), **owner}
+        read: Callable[[bytes], views.NodeView] = decode.answer(views.NodeView, decode.as_it_is)
+        view = self.calls.decoded("nodes/setControl", body, read)
         self._check((node_id,), (view.id,))
         return view
 

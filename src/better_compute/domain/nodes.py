@@ -10,7 +10,8 @@ from better_compute.domain.atoms import CLASSES
 from better_compute.domain.families import cut, family_of
 from better_compute.domain.inventory import Inventory, check_inventory
 from better_compute.domain.policy.mig import most_slices
-from better_compute.domain.problems import INVALID_STATE, Problem, Refused
+from better_compute.domain.policy.rules import JOIN_TOKEN
+from better_compute.domain.problems import ACCESS_DENIED, INVALID_STATE, Problem, Refused
 from better_compute.domain.state import Pool, PoolState, Rollup
 
 Control = Literal["platform", "tenant"]
@@ -193,6 +194,17 @@ def check_takes(pool: Pool) -> list[Problem]:
     if CLASSES[pool.class_] == "none":
         problems.append(Problem(INVALID_STATE, "pool.class", f"pools of class {pool.class_} take no machines"))
     return problems
+
+
+def check_attestor(pool: Pool, name: str) -> list[Problem]:
+    """Rule node.attestor: who may speak for machines of the pool, by its policy; join tokens alone where it says
+    nothing."""
+    listed = pool.policy.get("joinAttestors", [JOIN_TOKEN])
+    if isinstance(listed, list) and name in listed:
+        return []
+    path = "joinToken" if name == JOIN_TOKEN else "attested.attestor"
+    message = f"this pool lets no machine in by {'a join token' if name == JOIN_TOKEN else name}"
+    return [Problem(ACCESS_DENIED, "node.attestor", message, path)]
 
 
 def _shared(so: str) -> Problem:

@@ -1,98 +1,22 @@
-"""nodes/*: join tokens, joining, and the machines of a pool."""
+"""nodes/*: the machines of a pool, what they report, who owns and runs them. How they come stands in `joining`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-
-from msgspec import UNSET
-
 from better_compute.domain import nodes
-from better_compute.domain.events import Event, NodeJoined, NodeQuarantined
+from better_compute.domain.events import Event, NodeQuarantined, NodeRemoved, NodeUpdated
 from better_compute.domain.hosts import Host, fitted
 from better_compute.domain.inventory import Inventory
-from better_compute.domain.nodes import Machine, Node
-from better_compute.domain.problems import ACCESS_DENIED, INVALID_STATE, ComputeError, Problem, Refused
+from better_compute.domain.nodes import Node
+from better_compute.domain.problems import ComputeError, Refused
 from better_compute.domain.state import Pool, PoolState
-from better_compute.service import tokens
 from better_compute.service.core import Service, absent, known, look, owned
 from better_compute.service.pages import Key, first, page
-from better_compute.service.ports import Caller, JoinToken, Tx
+from better_compute.service.ports import Caller, Tx
+from better_compute.wire import show
 from better_compute.wire.body import refuse
-from better_compute.wire.inputs import NodesCreateJoinToken, NodesGet, NodesJoin, NodesList
+from better_compute.wire.inputs import NodesGet, NodesList, NodesRemove, NodesReport, NodesSetControl
 from better_compute.wire.reading import given
-from better_compute.wire.views import InventoryView, JoinTokenView, NodeView, Page
-
-DAY = 24 * 60 * 60 * 1000
-"""Milliseconds that a join token counts unless its maker says otherwise."""
-
-
-def create_join_token(service: Service, caller: Caller, body: NodesCreateJoinToken) -> JoinTokenView:
-    """A token with which one machine joins the pool. It is shown in this answer alone."""
-    service.allow(caller, "nodes/createJoinToken", body.tenant_id)
-    now, secret = service.clock(), tokens.mint(tokens.JOIN, service.entropy)
-    expires_at = body.expires_at if isinstance(body.expires_at, int) else now + DAY
-    if expires_at <= now:
-        refuse("this time has passed", "expiresAt")
-    token = JoinToken(
-        id=service.new_id("jtok"),
-        pool_id=body.pool_id,
-        token_hash=tokens.digest(secret),
-        created_at=now,
-        expires_at=expires_at,
-    )
-
-    def work(tx: Tx) -> None:
-        if owned(look(tx, body.tenant_id, body.pool_id, []), body.tenant_id).archived:
-            raise ComputeError(Problem(INVALID_STATE, "node.join", "an archived pool takes no machines"))
-        tx.put_join_token(token)
-
-    service.store.transact(work)
-    return JoinTokenView(token.id, token.pool_id, secret, token.expires_at)
-
-
-def join(service: Service, caller: Caller, body: NodesJoin) -> NodeView:
-    """A machine joins a pool with a join token of it. One with a GPU that is not understood is quarantined."""
-    service.allow(caller, "nodes/join", body.tenant_id)
-    owner_id = body.owner_tenant_id if isinstance(body.owner_tenant_id, str) else None
-    inventory = Inventory.of(given(body.inventory))
-
-    def work(tx: Tx) -> Node:
-        token = tx.join_token_by_hash(tokens.digest(str(body.join_token)))
-        if token is None or not _counts(token, body.pool_id, service.clock()):
-            message = "no join token of this pool that still counts"
-            raise ComputeError(Problem(ACCESS_DENIED, "node.token", message, "joinToken"))
-        state = tx.pool_state(body.pool_id, [])
-        pool = known(state)
-        if owner_id is not None and not (body.tenant_id in (owner_id, pool.owner_id) and tx.tenant(owner_id)):
-            raise absent("tenant", "ownerTenantId")
-        tx.put_join_token(replace(token, used_at=service.clock()))
-        [node] = admit(service, tx, caller, state, pool, [Machine(inventory=inventory, owner_tenant_id=owner_id)])
-        return node
-
-    return _view(service.store.transact(work))
-
-
-def admit(
-    service: Service, tx: Tx, caller: Caller, state: PoolState, pool: Pool, machines: Iterable[Machine]
-) -> list[Node]:
-    """Let machines into the pool, all or none of them; `state` is brought up to date.
-
-    Raises ComputeError INVALID_STATE for a machine that the pool does not take.
-    """
-    now = service.clock()
-    joined = []
-    for machine in machines:
-        node_id = machine.id or service.new_id("node")
-        node = nodes.join(state, pool, machine, node_id, now)
-        if isinstance(node, Refused):
-            raise ComputeError(*node.problems)
-        joined.append(node)
-    for node in joined:
-        state.rollup = nodes.count_node(state.rollup, node)
-    changes = [(None, fitted(pool, Host(node=node))) for node in joined]
-    tx.save_hosts(changes, state, [service.record(caller, _event(pool, node), now) for node in joined])
-    return joined
+from better_compute.wire.views import NodeView, Page
 
 
 def list_(service: Service, caller: Caller, body: NodesList) -> Page[NodeView]:
@@ -102,50 +26,111 @@ def list_(service: Service, caller: Caller, body: NodesList) -> Page[NodeView]:
         owned(look(tx, body.tenant_id, body.pool_id, []), body.tenant_id)
         return tx.nodes(body.pool_id, limit, first(after))
 
-    return page(service, caller, "nodes/list", body, read, lambda node: (node.id,), _view)
+    return page(service, caller, "nodes/list", body, read, lambda node: (node.id,), show.node)
 
 
 def get(service: Service, caller: Caller, body: NodesGet) -> NodeView:
-    """A machine of a pool of the acting tenant, or one that the acting tenant owns."""
+    """A machine of a pool of the acting tenant, with what can be booked on it and what it is configured with; or one
+    that the acting tenant owns, without those."""
     service.allow(caller, "nodes/get", body.tenant_id)
 
-    def work(tx: Tx) -> Node:
+    def work(tx: Tx) -> NodeView:
         node = tx.node_for(body.tenant_id, body.node_id)
         if node is None:
             raise absent("node", "nodeId")
+        if not tx.sees(body.tenant_id, node.pool_id, owned=True):
+            return show.node(node)
+        pool, host = known(tx.pool_state(node.pool_id, [])), tx.host(node.id)
+        return show.node(node) if host is None else show.host(pool, host)
+
+    return service.store.view(work)
+
+
+def report(service: Service, caller: Caller, body: NodesReport) -> NodeView:
+    """The inventory of a machine as it is now, by the owner of its pool or of the machine. One with a GPU that is not
+    understood is quarantined until it is."""
+    service.allow(caller, "nodes/report", body.tenant_id)
+    inventory = Inventory.of(given(body.inventory))
+
+    def work(tx: Tx) -> Node:
+        state, host = _locked(tx, body.tenant_id, body.node_id, of_its_owner=True)
+        after = nodes.report(known(state), host.node, inventory, booked=host.is_booked)
+        return _changed(service, tx, caller, state, host, after)
+
+    return _done(service, service.store.transact(work))
+
+
+def set_control(service: Service, caller: Caller, body: NodesSetControl) -> NodeView:
+    """Who runs a machine, and which tenant owns it."""
+    service.allow(caller, "nodes/setControl", body.tenant_id)
+    stated = given(body)
+    if not stated.keys() & {"control", "owner_tenant_id"}:
+        refuse("give a control, an ownerTenantId, or both")
+
+    def work(tx: Tx) -> Node:
+        state, host = _locked(tx, body.tenant_id, body.node_id)
+        node = host.node
+        owner_id = stated.get("owner_tenant_id", node.owner_tenant_id)
+        if owner_id not in (None, node.owner_tenant_id) and tx.tenant(owner_id) is None:
+            raise absent("tenant", "ownerTenantId")
+        control = stated.get("control", node.control)
+        after = nodes.set_control(state, node, control, owner_id, booked=host.is_booked)
+        return _changed(service, tx, caller, state, host, after)
+
+    return _done(service, service.store.transact(work))
+
+
+def remove(service: Service, caller: Caller, body: NodesRemove) -> NodeView:
+    """A machine leaves its pool; none does under what runs on it. Answers with the machine as it was."""
+    service.allow(caller, "nodes/remove", body.tenant_id)
+
+    def work(tx: Tx) -> Node:
+        state, host = _locked(tx, body.tenant_id, body.node_id)
+        if problems := nodes.check_remove(booked=host.is_booked):
+            raise ComputeError(*problems)
+        pool, node = known(state), host.node
+        state.rollup = nodes.count_node(state.rollup, node, -1)
+        event = NodeRemoved(owner_id=pool.owner_id, pool_id=pool.id, before=node)
+        tx.save_hosts([(host, None)], state, [service.record(caller, event, service.clock())])
         return node
 
-    return _view(service.store.view(work))
+    return show.node(service.store.transact(work))
 
 
-def _counts(token: JoinToken, pool_id: str, now: int) -> bool:
-    return token.pool_id == pool_id and token.used_at is None and now < token.expires_at
+def _done(service: Service, node: Node) -> NodeView:
+    """After the commit: what waits may fit now."""
+    service.after_freed(node.pool_id)
+    return show.node(node)
 
 
-def _event(pool: Pool, node: Node) -> Event:
-    if node.quarantined is not None:
-        return NodeQuarantined(owner_id=pool.owner_id, pool_id=pool.id, node_id=node.id, name=node.quarantined)
-    return NodeJoined(
-        owner_id=pool.owner_id,
-        pool_id=pool.id,
-        node_id=node.id,
-        gpu_model=node.gpu_model,
-        gpus=len(node.inventory.gpus),
-    )
+def _locked(tx: Tx, tenant_id: str, node_id: str, *, of_its_owner: bool = False) -> tuple[PoolState, Host]:
+    """A machine that the tenant may change, as the owner of its pool or (`of_its_owner`) of the machine, and its pool,
+    whose row is locked. Raises ComputeError NOT_FOUND for any other."""
+    seen = tx.node_for(tenant_id, node_id)
+    if seen is None:
+        raise absent("node", "nodeId")
+    state = tx.pool_state(seen.pool_id, [])
+    host = tx.host(node_id)  # again: it may have changed before the lock was held
+    may = {known(state).owner_id, host.node.owner_tenant_id if host and of_its_owner else None}
+    if host is None or tenant_id not in may:
+        raise absent("node", "nodeId")
+    return state, host
 
 
-def _view(node: Node) -> NodeView:
-    i = node.inventory
-    return NodeView(
-        id=node.id,
-        pool_id=node.pool_id,
-        role=node.role,
-        gpu_model=node.gpu_model or UNSET,
-        inventory=InventoryView(
-            list(i.gpus), i.vcpu, i.memory_gib, i.disk_gib, i.hugepages_2mi, i.hugepages_1gi, i.attributes
-        ),
-        owner_tenant_id=node.owner_tenant_id or UNSET,
-        control=node.control,
-        joined_at=node.joined_at,
-        quarantined=UNSET if node.quarantined is None else node.quarantined,
-    )
+def _changed(service: Service, tx: Tx, caller: Caller, state: PoolState, host: Host, after: Node | Refused) -> Node:
+    """Save a machine as it is now, with what can be booked on it, unless nothing changed."""
+    if isinstance(after, Refused):
+        raise ComputeError(*after.problems)
+    before, pool = host.node, known(state)
+    if after == before:
+        return before
+    state.rollup = nodes.count_node(nodes.count_node(state.rollup, before, -1), after)
+    now_is = fitted(pool, Host(node=after, devices=host.devices, rows=host.rows))
+    tx.save_hosts([(host, now_is)], state, [service.record(caller, _event(pool, before, after), service.clock())])
+    return after
+
+
+def _event(pool: Pool, before: Node, after: Node) -> Event:
+    if after.quarantined not in (None, before.quarantined):
+        return NodeQuarantined(owner_id=pool.owner_id, pool_id=pool.id, node_id=after.id, name=str(after.quarantined))
+    return NodeUpdated(owner_id=pool.owner_id, pool_id=pool.id, before=before, after=after)

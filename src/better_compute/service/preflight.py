@@ -55,7 +55,7 @@ def check(service: Service, caller: Caller, body: PreflightCheck) -> VerdictsVie
         rights = _rights(service, tx, caller, caller_id, body.tenant_id)
         asked = [_command(service, op, body.tenant_id, caller_id, rights) for op in body.operations]
         commands = [command for command in asked if isinstance(command, Command)]
-        facts = load_facts(tx, commands, actor_id=caller_id, now=service.clock(), attestors=service.attestors)
+        facts = load_facts(tx, commands, actor_id=caller_id, now=service.clock(), attestors=service.attestor_names)
         pools = _pools(tx, body.tenant_id, commands)
         load_hosts(tx, pools, commands)
         arriving = _arriving(service, tx, commands)

@@ -7,10 +7,25 @@ from typing import TypeVar
 
 from msgspec import UNSET, UnsetType
 
-from better_compute.domain.nodes import schedulable_atoms
+from better_compute.domain.hosts import Host
+from better_compute.domain.nodes import Node, schedulable_atoms
+from better_compute.domain.nodespec import config_units
 from better_compute.domain.problems import Problem
 from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup
-from better_compute.wire.views import AtomsView, OfferView, PoolView, ProblemView, QuotaView, RollupView, WorkView
+from better_compute.wire.views import (
+    AtomsView,
+    ConfigUnitView,
+    HostRowView,
+    InventoryView,
+    NodeView,
+    OfferView,
+    PoolView,
+    ProblemView,
+    ProvidedView,
+    QuotaView,
+    RollupView,
+    WorkView,
+)
 
 T = TypeVar("T")
 
@@ -33,7 +48,38 @@ def rollup(pool: Pool, machines: Rollup) -> RollupView:
         tenant_id: WorkView(w.pending, w.placed, w.active, w.pending_atoms, w.booked_atoms)
         for tenant_id, w in sorted(m.work.items())
     }
-    return RollupView(m.nodes, m.host_nodes, m.tenant_owned_nodes, m.models, m.gpus, atoms, work, m.instances)
+    resources = {name: ProvidedView(p.total, p.booked) for name, p in sorted(m.resources.items())}
+    counts = (m.nodes, m.host_nodes, m.tenant_owned_nodes, m.models, m.gpus)
+    return RollupView(*counts, atoms, work, m.instances, resources)
+
+
+def node(node: Node) -> NodeView:
+    """A machine as whoever may see it does."""
+    i = node.inventory
+    return NodeView(
+        id=node.id,
+        pool_id=node.pool_id,
+        role=node.role,
+        gpu_model=_known(node.gpu_model),
+        inventory=InventoryView(
+            list(i.gpus), i.vcpu, i.memory_gib, i.disk_gib, i.hugepages_2mi, i.hugepages_1gi, i.attributes
+        ),
+        owner_tenant_id=_known(node.owner_tenant_id),
+        control=node.control,
+        joined_at=node.joined_at,
+        quarantined=_known(node.quarantined),
+    )
+
+
+def host(pool: Pool, host: Host) -> NodeView:
+    """A machine as the owner of its pool sees it."""
+    view = node(host.node)
+    there = sum(not device.leaving for device in host.devices)
+    view.devices = AtomsView(there, sum(device.reservation_id is not None for device in host.devices))
+    rows = sorted(host.rows.items())
+    view.resources = {resource: HostRowView(row.total, row.ratio, row.allocated) for resource, row in rows}
+    view.config_units = [ConfigUnitView(unit.name, unit.value) for unit in config_units(pool)]
+    return view
 
 
 def pool(state: PoolState, pool: Pool, tenant_id: str, include: Collection[str] = ()) -> PoolView:

@@ -28,5 +28,11 @@ class Authorizer(Protocol):
         such a tenant."""
 
 
+class Attestor(Protocol):
+    def check(self, evidence: str, claim: bytes) -> None:
+        """Raises ComputeError ACCESS_DENIED unless the evidence speaks for what a machine claims (`wire.claims`), now.
+        That no evidence counts twice is not the attestor's to see to."""
+
+
 Authenticate = Callable[[str], Caller]
 """Who the bearer of a token is. Raises ComputeError UNAUTHENTICATED, the same for every token that does not count."""
