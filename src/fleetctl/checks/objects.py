@@ -1,17 +1,16 @@
-"""What checks see of a plan: pools as the files wish them, the offers that there will be, operations, capacity and
-tenants; see `fleetctl.desired.variables`. What is missing is left out. Secrets are in clear: nothing of a value is ever
-shown."""
+"""What checks see of a plan: the pools and offers that there will be after it, operations, capacity and tenants; see
+`fleetctl.desired.variables`. What is missing is left out. Secrets are in clear: nothing of a value is ever shown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from better_compute.domain.state import Terms
+from fleetctl.checks.after import Standing, standing
 from fleetctl.consequences import Consequences
-from fleetctl.desired import Place, PoolEntry
+from fleetctl.desired import Place
 from fleetctl.desired.inputs import spec_json, terms_json
 from fleetctl.desired.model import Each
 from fleetctl.ledger import Holdings, Stock
@@ -55,13 +54,13 @@ class Objects:
             "capacity": [_capacity(*key, stock) for key, stock in self._of.ledger.stock.items()],
         }
 
-    @property
+    @cached_property
     def pools(self) -> list[Object]:
-        return self._wished[0]
+        return [_pool(each, [offer.value for offer in self._offers[each.id]]) for each in self._standing]
 
-    @property
+    @cached_property
     def offers(self) -> list[Object]:
-        return self._wished[1]
+        return [offer for each in self._standing for offer in self._offers[each.id]]
 
     @cached_property
     def operations(self) -> list[Object]:
@@ -88,38 +87,13 @@ class Objects:
         ]
 
     @cached_property
-    def _wished(self) -> tuple[list[Object], list[Object]]:
-        """Pools, and offers of all of them."""
-        pools, offers = [], []
-        for entry in self._plan.comparison.desired.entries.values():
-            if entry.pool is not None and not entry.archived and not entry.released:
-                held = [*self._offers(entry)]
-                offers += held
-                pools.append(_pool(entry, [each.value for each in held]))
-        return pools, offers
+    def _standing(self) -> list[Standing]:
+        return [*standing(self._plan, self._live)]
 
-    def _offers(self, entry: PoolEntry) -> Iterator[Object]:
-        wish, name = entry.pool, entry.key or entry.pool_id
-        if wish is None:
-            return
-        for tenant_id, terms in self._terms(entry).items():
-            value = {
-                "pool": name,
-                "poolId": entry.pool_id,
-                "toTenantId": tenant_id,
-                **terms_json(terms),
-                "siteId": wish.site_id,
-                "gpuModel": wish.gpu_model,
-                "sharing": wish.sharing,
-            }
-            yield Object(value, f"{tenant_id} in {name}", entry.offer_places.get(tenant_id, entry.place))
-
-    def _terms(self, entry: PoolEntry) -> Mapping[str, Terms]:
-        """The offers there will be: those that the files state or, where they state none, those that are live."""
-        state = self._live.pools.get(entry.pool_id)
-        if entry.offers_are == "stated" or state is None:
-            return entry.offers
-        return {t: terms for t in self._live.others(entry.pool_id) if (terms := state.terms(t)) is not None}
+    @cached_property
+    def _offers(self) -> dict[str, list[Object]]:
+        """By pool."""
+        return {each.id: [_offer(each, tenant_id) for tenant_id in each.offers] for each in self._standing}
 
     def _operation(self, operation: Operation) -> dict[str, Json]:
         facts = self._of.pools.of(operation.pool_id)
@@ -140,14 +114,33 @@ class Objects:
         )
 
 
-def _pool(entry: PoolEntry, offers: list[dict[str, Json]]) -> Object:
-    wish = entry.pool
-    spec = {} if wish is None else spec_json(wish)
-    quota = None if wish is None or wish.owner_quota is None else dict(wish.owner_quota)
-    policy = spec.pop("policy", {})
-    value = _there({"id": entry.pool_id, "idempotencyKey": entry.key, **spec, "ownerQuota": quota})
-    value |= {"policy": policy, "protect": entry.protect, "offers": offers}
-    return Object(value, entry.key or entry.pool_id, entry.place)
+def _pool(each: Standing, offers: list[dict[str, Json]]) -> Object:
+    spec = spec_json(each.pool)
+    policy = spec.pop("policy")
+    value = _there({"id": each.id, "idempotencyKey": each.key, **spec, "ownerQuota": dict(each.owner_quota)})
+    value |= {
+        "policy": policy,
+        "protect": each.entry is not None and each.entry.protect,
+        "managed": each.entry is not None,
+        "offers": offers,
+    }
+    return Object(value, each.name, each.entry.place if each.entry else None)
+
+
+def _offer(each: Standing, tenant_id: str) -> Object:
+    value = {
+        "pool": each.name,
+        "poolId": each.id,
+        "toTenantId": tenant_id,
+        **terms_json(each.offers[tenant_id]),
+        "siteId": each.pool.site_id,
+        "gpuModel": each.pool.gpu_model,
+        "sharing": each.pool.sharing,
+        "managed": each.states_offers,
+    }
+    entry = each.entry
+    place = entry.offer_places.get(tenant_id, entry.place) if entry else None
+    return Object(value, f"{tenant_id} in {each.name}", place)
 
 
 def _capacity(model: str, atom: str, site_id: str, stock: Stock) -> dict[str, Json]:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from better_compute.domain.atoms import DEFAULT_AGENT
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.policy import canonical
-from better_compute.domain.state import Terms
+from better_compute.domain.state import Pool, Terms
 from better_compute.domain.values import Json
 from fleetctl.desired.guards import Guards
 from fleetctl.desired.model import Check, Desired, PoolEntry
@@ -89,7 +89,7 @@ def terms_json(terms: Terms) -> dict[str, Json]:
     }
 
 
-def spec_json(pool: CreatePool) -> dict[str, Json]:
+def spec_json(pool: CreatePool | Pool) -> dict[str, Json]:
     """A pool as files spell it, its quota and offers apart; what it has not is null."""
     return {
         "siteId": pool.site_id,

@@ -20,8 +20,9 @@ VARIABLES: Final[Mapping[Kind, Mapping[str, str]]] = {
         "agent": "its agent",
         "providerAccountId": "its provider account (class provider alone)",
         "policy": "its policy, merged over that of policyRef",
-        "ownerQuota": "resource to limit (not where the files leave it unmanaged)",
+        "ownerQuota": "resource to limit of the owner",
         "protect": "whether its entry protects it",
+        "managed": "whether an entry stands for it (not for one that was removed or released, or is foreign)",
         "offers": "its offers, each like offer",
     },
     "offer": {
@@ -34,6 +35,7 @@ VARIABLES: Final[Mapping[Kind, Mapping[str, str]]] = {
         "siteId": "the pool's site",
         "gpuModel": "the pool's GPU model",
         "sharing": "the pool's sharing mode",
+        "managed": "whether the files state the offers of its pool",
     },
     "operation": {
         "n": "its number in the plan",
@@ -66,9 +68,8 @@ VARIABLES: Final[Mapping[Kind, Mapping[str, str]]] = {
         "offers": "what it is offered after the plan, each like offer",
     },
 }
-"""By name, one at a time. Pools are as the files wish them, without those that are archived or released, and offers are
-those that there will be: where the files state none, the live ones. What is missing is asked for with
-`has(pool.ownerQuota)`."""
+"""By name, one at a time. Pools and offers are all that the fleet's tenant has once the plan is done: what it leaves
+alone stays as it is, whatever the files wish. What is missing is asked for with `has(pool.providerAccountId)`."""
 
 LISTS: Final[Mapping[str, Kind]] = {
     "pools": "pool",

@@ -1,6 +1,6 @@
 """Desired against live state: what differs. Knows neither YAML nor HTTP."""
 
-from fleetctl.diff.fields import offer_changes, owner_changes, policy_changes, quota_changes
+from fleetctl.diff.fields import offer_changes, owner_changes, policy_changes, quota_changes, same_policy
 from fleetctl.diff.parts import (
     ABSENT,
     CAUSES,
@@ -33,4 +33,5 @@ __all__ = [
     "owner_changes",
     "policy_changes",
     "quota_changes",
+    "same_policy",
 ]

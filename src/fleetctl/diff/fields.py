@@ -27,16 +27,16 @@ def offer_changes(before: Terms | None, after: Terms | None) -> tuple[Change, ..
 
 
 def policy_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, ...]:
-    """The leaves in which two policies differ by their canonical values, shown as they are written.
+    """The leaves in which two policies differ by their canonical values, shown as they are written."""
+    return () if same_policy(before, after) else tuple(_leaves(before, after))
 
-    Unequal bytes are looked at again in canonical form, and only what differs there is taken apart: most policies of
-    a fleet are equal.
-    """
+
+def same_policy(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether two policies are equal by their canonical values. Unequal bytes alone are looked at again in canonical
+    form: most policies of a fleet are equal."""
     if msgspec.json.encode(before, order="sorted") == msgspec.json.encode(after, order="sorted"):
-        return ()
-    if canonical_bytes(dict(before)) == canonical_bytes(dict(after)):
-        return ()
-    return tuple(_leaves(before, after))
+        return True
+    return canonical_bytes(dict(before)) == canonical_bytes(dict(after))
 
 
 def _leaves(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:

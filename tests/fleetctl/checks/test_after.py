@@ -1,0 +1,205 @@
+"""Checks are about what there will be once the plan is done: not about what files wish and no operation makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from better_compute.domain.commands import OfferPool, SetQuota
+from better_compute.domain.policy.canonical import canonical
+from better_compute.domain.state import PoolState
+from fleetctl import checks
+from fleetctl.checks.after import Standing, standing
+from fleetctl.checks.objects import Objects
+from fleetctl.consequences import Consequences
+from fleetctl.desired.inputs import without_zeros
+from fleetctl.plan import make
+from fleetctl.selection import parse
+from tests.fleetctl.compared import PREFIX, TOMB, base
+from tests.fleetctl.test_identity import offered, plane, pool_id
+from tests.fleets import OWNER
+from tests.model import ControlPlane, desired, entry, fleet
+
+APART = "!pool.offers.exists(o, o.toTenantId == 'globex') || !pool.offers.exists(o, o.toTenantId == 'initech')"
+
+
+def rule(expr: str, each: str | None = "pool") -> dict[str, Any]:
+    written = {"name": "sum", "severity": "deny", "expr": expr, "message": "m"}
+    return {**written, "each": each} if each else written
+
+
+def offers(**tenants: int) -> list[dict[str, Any]]:
+    return [{"toTenantId": tenant, "quota": {"gpu": gpus}} for tenant, gpus in tenants.items()]
+
+
+def denied(live: ControlPlane, *entries: dict[str, Any], expr: str, each: str | None = "pool", **how: Any) -> bool:
+    root, given = {**PREFIX, "checks": [rule(expr, each)]}, dict(how)
+    state = live.live()
+    made = make(desired(fleet(*entries, **root)), state, **given)
+    found = checks.check(Consequences(made, state))
+    assert not any("cannot" in problem.message for problem in found), found
+    return bool(found)
+
+
+@pytest.mark.parametrize(
+    ("only", "exclude", "is_denied"),
+    [
+        ((), (), False),
+        (("tenant=initech",), (), True),
+        (("tenant=globex",), (), False),
+        ((), ("tenant=globex",), True),
+        ((), ("tenant=initech",), False),
+    ],
+)
+def test_half_of_a_move_is_judged_as_the_half_that_it_is(
+    only: tuple[str, ...], exclude: tuple[str, ...], is_denied: bool
+) -> None:
+    live = plane(entry("fra1-a", offers=offers(globex=16)))
+    moved = entry("fra1-a", offers=offers(initech=16))
+    assert denied(live, moved, expr=APART, selected=parse(only, exclude)) == is_denied
+
+
+def test_what_the_files_mend_outside_of_the_selection_is_not_mended_yet() -> None:
+    live = plane(offered("fra1-a", policy={"x": 1}), offered("fra1-b"))
+    wishes = (offered("fra1-a", policy={"x": 2}, gpuModel="H200"), offered("fra1-b", 9))
+    for mended in ("pool.policy.x == 2", "pool.gpuModel == 'H200'"):
+        expr = f"pool.idempotencyKey != 'fra1-a' || {mended}"
+        assert not denied(live, *wishes, expr=expr)
+        assert denied(live, *wishes, expr=expr, selected=parse(("key=fra1-b",), ()))
+
+
+def test_a_pool_that_is_not_made_is_not_there() -> None:
+    live, wishes = plane(offered("fra1-a")), (offered("fra1-a", 9), offered("fra1-b"))
+    assert not denied(live, *wishes, expr="pools.size() == 2", each=None)
+    assert denied(live, *wishes, expr="pools.size() == 2", each=None, selected=parse(("key=fra1-a",), ()))
+
+
+@pytest.mark.parametrize(("prune", "pools"), [(False, 2), (True, 1)])
+def test_a_removed_pool_is_there_until_it_is_pruned(prune: bool, pools: int) -> None:
+    live, was = plane(offered("fra1-a"), offered("fra1-gone")), base(offered("fra1-a"), offered("fra1-gone"))
+    sees = f"pools.size() == {pools} && offers.size() == {pools}"
+    assert not denied(live, offered("fra1-a"), expr=sees, each=None, base=was, prune=prune)
+    managed = "pools.map(p, p.managed ? p.idempotencyKey : '-').filter(k, k == '-').size()"
+    assert not denied(live, offered("fra1-a"), expr=f"{managed} == {pools - 1}", each=None, base=was, prune=prune)
+
+
+def test_a_tombstone_that_is_left_out_leaves_its_pool() -> None:
+    live, wishes = (
+        plane(offered("fra1-a"), offered("fra1-b")),
+        ({"idempotencyKey": "fra1-a", **TOMB}, offered("fra1-b")),
+    )
+    assert not denied(live, *wishes, expr="pool.idempotencyKey != 'fra1-a'")
+    assert denied(live, *wishes, expr="pool.idempotencyKey != 'fra1-a'", selected=parse(("key=fra1-b",), ()))
+
+
+def test_released_and_foreign_pools_are_there_and_a_check_can_leave_them_out() -> None:
+    live = plane(offered("fra1-a"), offered("fra1-b"), offered("other", 500))
+    wishes = (offered("fra1-a"), {"idempotencyKey": "fra1-b", "released": True})
+    assert not denied(
+        live, *wishes, expr="pools.map(p, p.managed).filter(m, m).size() == 1 && pools.size() == 3", each=None
+    )
+    assert denied(live, *wishes, expr="offer.quota.gpu < 100", each="offer")
+    assert not denied(live, *wishes, expr="!offer.managed || offer.quota.gpu < 100", each="offer")
+
+
+def test_unmanaged_offers_and_an_unmanaged_quota_of_the_owner_are_as_they_are() -> None:
+    live = plane(entry("fra1-a", offers=offers(acme=8)))
+    live.do(OfferPool(tenant_id=OWNER, pool_id=pool_id("fra1-a"), to_tenant_id="globex", quota={"gpu": 500}))
+    live.do(SetQuota(tenant_id=OWNER, pool_id=pool_id("fra1-a"), to_tenant_id=OWNER, quota={"gpu": 70}))
+    wish = entry("fra1-a", offers="unmanaged")
+    assert denied(live, wish, expr="offer.quota.gpu < 100", each="offer")
+    assert not denied(live, wish, expr="!offer.managed", each="offer")
+    assert not denied(live, wish, expr="pool.ownerQuota == {'gpu': 70}")
+
+
+def test_a_pool_that_cannot_become_as_wished_stays_as_it_is() -> None:
+    live = plane(entry("fra1-a", offers=offers(globex=1)))
+    wish = entry("fra1-a", siteId="site_ams1", policy={"x": 1}, offers=offers(initech=1))
+    there = "pool.siteId == 'site_fra1' && pool.policy == {} && pool.offers.map(o, o.toTenantId) == ['globex']"
+    assert not denied(live, wish, expr=there)
+
+
+def test_what_is_equal_is_spelled_as_the_files_do() -> None:
+    live = plane(entry("fra1-a", policy={"maxPending": "360m"}, ownerQuota={"gpu": 8}, offers=offers(acme=8)))
+    wish = entry(
+        "fra1-a",
+        policy={"maxPending": "6h"},
+        ownerQuota={"gpu": 8, "vcpu": 0},
+        offers=[{"toTenantId": "acme", "quota": {"gpu": 8, "vcpu": 0}}],
+    )
+    spelled = "pool.policy.maxPending == '6h' && pool.ownerQuota.vcpu == 0 && pool.offers[0].quota.vcpu == 0"
+    assert not denied(live, wish, expr=spelled)
+
+
+# The plan done by the control plane's own rules, and the ledger, see the same.
+
+OLD = (
+    offered("fra1-a", policy={"x": 1}, ownerQuota={"gpu": 9, "vcpu": 4}),
+    entry("fra1-b", offers=offers(globex=16, acme=2)),
+    offered("fra1-dead"),
+    offered("fra1-old"),
+    offered("fra1-gone"),
+    offered("fra1-free"),
+    offered("fra1-site"),
+    entry("fra1-open", offers=offers(globex=3)),
+    offered("other"),
+)
+NEW = (
+    offered("fra1-a", 9, policy={"x": 2}, ownerQuota={"gpu": 7}),
+    entry("fra1-b", gpuModel="H200", offers=offers(initech=16, acme=4)),
+    {"idempotencyKey": "fra1-dead", **TOMB},
+    entry("fra1-new", replaces="fra1-old", siteId="site_ams1", offers=offers(acme=8, globex=1)),
+    {"idempotencyKey": "fra1-free", "released": True},
+    offered("fra1-site", siteId="site_ams1"),
+    entry("fra1-open", offers="unmanaged"),
+)
+
+
+def seen(one: Standing) -> Any:
+    policy = canonical(dict(one.pool.policy))
+    terms = {t: (without_zeros(o.quota), o.priority, o.include_descendants) for t, o in one.offers.items()}
+    return one.pool.site_id, one.pool.gpu_model, one.pool.sharing, policy, without_zeros(one.owner_quota), terms
+
+
+def is_there(state: PoolState) -> Any:
+    assert state.pool is not None
+    terms = {tenant_id: found for tenant_id in state.offers if (found := state.terms(tenant_id))}
+    return seen(Standing(pool=state.pool, owner_quota=state.limits(OWNER), offers=terms))
+
+
+def sums(objects: Objects) -> dict[tuple[str, str], int]:
+    found: dict[tuple[str, str], int] = {}
+    for offer in objects.offers:
+        key = offer.value["toTenantId"], offer.value["gpuModel"]
+        found[key] = found.get(key, 0) + offer.value["quota"].get("gpu", 0)
+    return found
+
+
+@pytest.mark.parametrize("prune", [False, True])
+@pytest.mark.parametrize(
+    ("only", "exclude"),
+    [
+        ((), ()),
+        (("tenant=acme",), ()),
+        (("tenant=initech",), ()),
+        (("key=fra1-a", "key=fra1-gone"), ()),
+        (("key=fra1-new",), ()),
+        ((), ("tenant=acme",)),
+        ((), ("key=fra1-b", "key=fra1-dead")),
+        (("site=site_ams1",), ("tenant=globex",)),
+    ],
+)
+def test_checks_see_what_the_control_plane_has_after_the_plan_and_what_the_ledger_counts(
+    only: tuple[str, ...], exclude: tuple[str, ...], prune: bool
+) -> None:
+    live = plane(*OLD)
+    state, files = live.live(), desired(fleet(*NEW, **PREFIX))
+    made = make(files, state, base=base(*OLD[:-1], **PREFIX), prune=prune, selected=parse(only, exclude))
+    after = {one.id: seen(one) for one in standing(made, state)}
+    does = Consequences(made, state)
+    counted = {(t, model): h.after.atoms for t, held in does.holdings.items() for (model, _), h in held.items()}
+    assert sums(Objects(does)) == {key: atoms for key, atoms in counted.items() if atoms}
+    live.run(made)
+    there = {i: is_there(s) for i, s in live.live().pools.items() if s.pool and not s.pool.archived}
+    assert after == there
