@@ -11,7 +11,7 @@ from better_compute.domain.policy.urls import has_userinfo
 from better_compute.domain.problems import ask, did_you_mean
 
 _LONGEST = 64
-_FILE = re.compile(r".*/|[.]ko(?:[.][a-z]+)?\Z", re.DOTALL)  # what a module's file has around its name
+_FILE = re.compile("(?:.*/)?([^/]+)[.]ko(?:[.][a-z]+)?")  # of a kernel module
 _LENGTHS = re.compile("(?:[0-9]{1,9}(?:S|SECS?|SECONDS?|M|MINS?|MINUTES?|H|HRS?|HOURS?|D|DAYS?))+")
 
 
@@ -95,8 +95,9 @@ def _text(value: object, field: Field) -> str:
     if field.values:
         return _word(value[:_LONGEST].strip().lower(), field)
     bare = value[-_LONGEST:].strip()
-    for near in (bare, bare.lower(), f"v{bare}", f"{bare}.0", _FILE.sub("", bare)):
-        if re.fullmatch(field.pattern, near):
+    file = _FILE.fullmatch(bare)
+    for near in (bare, bare.lower(), f"v{bare}", f"{bare}.0", file[1] if file else ""):
+        if bare and near and re.fullmatch(field.pattern, near):
             return f"use {near}"
     return f"for example {example(field)}"
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from better_compute.domain.families import is_before_turing
 from better_compute.domain.policy.fields import FIELDS
-from better_compute.domain.policy.mig import LAYOUTS, MOST_INSTANCES, Layout, fits, is_whole, nearest
+from better_compute.domain.policy.mig import LAYOUTS, MOST_INSTANCES, Layout, fits, is_whole, nearest, nearest_profile
 from better_compute.domain.policy.paths import below
 from better_compute.domain.policy.scope import Scope, problem
 from better_compute.domain.policy.shown import shown
-from better_compute.domain.problems import Problem, did_you_mean
+from better_compute.domain.problems import Problem, ask
 
 _MPS_SLOTS, _MPS_SLOTS_BEFORE_TURING = 48, 16
 
@@ -60,10 +60,11 @@ def _devices(devices: dict[str, Any], model: str | None) -> Iterator[Problem]:
     for name in unknown:
         if not re.fullmatch(FIELDS["gpu.mig.devices"].keys, name):
             continue  # named already as no profile at all
-        near = did_you_mean(name[:64], known)
         said = f"{shown(name)} is not a MIG profile of {whose}"
-        allowed = "" if near or not model else f"use one of {', '.join(known)}"
-        yield problem("gpu.mig.devices", said, near or allowed, below("policy.gpu.mig.devices", name))
+        if model:
+            said += f", whose profiles are {', '.join(known)}"
+        hint = ask(nearest_profile(name, known))
+        yield problem("gpu.mig.devices", said, hint, below("policy.gpu.mig.devices", name))
     if not unknown and (refusal := _refusal(layouts, counts)):
         yield problem("gpu.mig.devices", f"one card of {whose} cannot hold these: {refusal[0]}", refusal[1])
 

@@ -67,7 +67,7 @@ def _cpu(scope: Scope) -> Iterator[Problem]:
     kept_back = scope.get("hostReserve.vcpu")
     if "reserved" in sets and isinstance(kept_back, int) and (count := cpu_count(sets["reserved"])) < kept_back:
         said = f"{count} CPUs are reserved, fewer than the {kept_back} of hostReserve.vcpu that are not sold"
-        yield problem("cpu.reserved", said, severity="warning")
+        yield problem("cpu.reserved", said, f"use {kept_back} CPUs or more", severity="warning")
     if scope.get("cpu.mitigations") == "off" and scope.may_be_shared():
         said = "CPU mitigations are off in a pool that more than one tenant may use"
         yield problem("cpu.mitigations", said, "use auto, or singleTenant: true", severity="warning")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from better_compute.domain.families import KNOWN_FAMILIES
+from better_compute.domain.words import edits
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,23 @@ def nearest(layout: Layout, devices: dict[str, int]) -> dict[str, int]:
                 break
             held[name] = number
     return held
+
+
+def nearest_profile(name: str, known: Iterable[str]) -> str:
+    """The known profile nearest to one: by slices, then by what follows the size, then by letters, then by memory."""
+    slices, memory, extra = _parts(name)
+
+    def distance(other: str) -> tuple[int, bool, int, int]:
+        its_slices, its_memory, its_extra = _parts(other)
+        return abs(slices - its_slices), extra != its_extra, edits(name, other, 3), abs(memory - its_memory)
+
+    return min(known, key=distance)
+
+
+def _parts(name: str) -> tuple[int, int, str]:
+    slices, _, rest = name.partition("g.")
+    memory, _, extra = rest.partition("gb")
+    return int(slices), int(memory), extra
 
 
 def most_slices(family: str) -> int:

@@ -15,7 +15,7 @@ from better_compute.domain.problems import Problem, did_you_mean
 from better_compute.domain.words import slips
 
 JOIN_TOKEN = "join-token"
-_KIND = FIELDS["acceptance[].kind"]
+_ATTESTOR, _KIND = FIELDS["joinAttestors[]"], FIELDS["acceptance[].kind"]
 KNOWN_KIND = _KIND.example
 """The check that every pool may ask for; which others there are, only the one who runs them knows."""
 
@@ -39,7 +39,7 @@ def _is_slip(word: str, known: str) -> bool:
 
 
 def _attestors(scope: Scope) -> Iterator[Problem]:
-    names = [name if isinstance(name, str) else None for name in scope.items("joinAttestors")]
+    names = [name if is_allowed(name, _ATTESTOR) else None for name in scope.items("joinAttestors")]
     yield from doubles("joinAttestors", "joinAttestors", names)
     for index, name in enumerate(names):
         place = element("policy.joinAttestors", index)
