@@ -7,6 +7,7 @@ from typing import Any
 from better_compute.domain.facts import Site
 from better_compute.domain.inventory import Inventory
 from better_compute.domain.nodes import Node
+from better_compute.domain.reservations import Reservation, atoms_of
 from better_compute.domain.state import Offer, Pool
 from better_compute.service.ports import EventRecord, Identity, Tenant
 
@@ -68,3 +69,17 @@ def an_event(event_id: str = "evt_1", **fields: Any) -> EventRecord:
     return EventRecord(
         **{"id": event_id, **common, "to_tenant_id": None, "time": NOW, "data": {"after": None}, **fields}
     )
+
+
+def a_reservation(reservation_id: str = "rsv_1", **fields: Any) -> Reservation:
+    """One GPU that acme waits for."""
+    common: dict[str, Any] = {
+        "pool_id": "pool_1",
+        "tenant_id": "acme",
+        "state": "pending",
+        "resources": {"gpu": 1},
+        "created_by": "sa_acme",
+        "created_at": NOW,
+    }
+    given = {"id": reservation_id, **common, **fields}
+    return Reservation(**{"atoms": atoms_of(given["resources"]), **given})

@@ -169,6 +169,10 @@ class Plane:
         row = self.store.view(lambda tx: tx.pool_state(pool_id, None)).rows(tenant_id)[resource]
         assert row == QuotaRow(row.max, used)
 
+    def reserve(self, pool_id: str, who: str = "sa_acme", /, **more: Any) -> Any:
+        """A reservation in a pool, of one GPU unless more is said."""
+        return self.ask(who, "reservations/create", {"poolId": pool_id, "resources": {"gpu": 1}, **more}).data
+
     def join(self, pool_id: str, *gpus: str, who: str = "sa_fleet", **more: Any) -> Any:
         """The node that a machine becomes in a pool of root's."""
         return self.try_join(pool_id, *gpus, who=who, **more).data

@@ -1,0 +1,141 @@
+"""Which host takes a reservation, and which of its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from better_compute.domain.devices import Device
+from better_compute.domain.hosts import Host, HostRow
+from better_compute.domain.inventory import Inventory
+from better_compute.domain.placement import Place, check_selectors, choose
+from better_compute.domain.reservations import canonical
+from tests.builders import a_node, a_reservation
+
+HBM3, NVL = "NVIDIA H100 80GB HBM3", "NVIDIA H100 NVL"
+
+
+def device(position: int, **fields: Any) -> Device:
+    return Device(**{"position": position, "product": HBM3, "vram_gib": 80, **fields})
+
+
+def host(
+    node_id: str, *devices: Device, rows: Mapping[str, tuple[int, int]] | None = None, **attributes: str | int
+) -> Host:
+    """A host; of its rows the total and what is allocated."""
+    kept = {r: HostRow(resource=r, total=t, ratio="1", allocated=a) for r, (t, a) in (rows or {}).items()}
+    return Host(node=a_node(node_id, inventory=Inventory(attributes=attributes)), devices=devices, rows=kept)
+
+
+def wish(gpus: int = 1, selectors: Mapping[str, Any] | None = None, **scalars: int) -> Any:
+    return a_reservation(resources={"gpu": gpus, **scalars}, selectors=canonical(selectors or {}))
+
+
+def test_the_first_host_with_room_takes_it_on_its_lowest_free_devices() -> None:
+    busy = host("node_1", device(0, reservation_id="rsv_0"), device(1))
+    roomy = host("node_2", device(5), device(3), device(2, reservation_id="rsv_0"), device(4))
+    assert choose([busy, roomy], wish(2)) == Place("node_2", [3, 4])
+    assert choose([busy, roomy], wish(1)) == Place("node_1", [1])
+    assert choose([busy, roomy], wish(4)) is None
+    assert choose([], wish(1)) is None
+
+
+def test_one_reservation_is_never_spread_over_hosts() -> None:
+    assert choose([host("node_1", device(0)), host("node_2", device(0))], wish(2)) is None
+
+
+def test_a_device_that_is_leaving_is_not_taken() -> None:
+    assert choose([host("node_1", device(0, leaving=True), device(1))], wish(1)) == Place("node_1", [1])
+    assert choose([host("node_1", device(0, leaving=True), device(1))], wish(2)) is None
+
+
+def test_scalars_fit_to_the_last_and_a_row_that_is_not_there_has_no_room() -> None:
+    full = host("node_1", device(0), rows={"vcpu": (10, 7), "memoryGiB": (8, 0)})
+    assert choose([full], wish(vcpu=3, memoryGiB=8)) == Place("node_1", [0])
+    assert choose([full], wish(vcpu=4)) is None
+    assert choose([full], wish(diskGiB=1)) is None
+
+
+def test_hosts_are_asked_for_until_one_fits() -> None:
+    asked = []
+
+    def hosts() -> Iterator[Host]:
+        for n in range(5):
+            asked.append(n)
+            yield host(f"node_{n}", *map(device, range(n)))
+
+    assert choose(hosts(), wish(2)) == Place("node_2", [0, 1])
+    assert asked == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("selectors", "positions"),
+    [
+        ({"gpuProduct": NVL}, [1]),
+        ({"vramGiB": 94}, [1]),
+        ({"vramGiB": [80, 94]}, [0, 1]),
+        ({"migProfile": "3g.40gb"}, [2]),
+        ({"rack": "r1"}, [0, 1, 2]),
+        ({"rack": "r1", "gpuProduct": NVL}, [1]),
+        ({"row": 4}, [0, 1, 2]),
+        ({"row": "4"}, None),
+        ({"vramGiB": "94"}, None),
+        ({"rack": "r2"}, None),
+        ({"rack": "r1", "cooling": "air"}, None),
+        ({"migProfile": "3g.40gb", "gpuProduct": NVL}, None),
+    ],
+    ids=str,
+)
+def test_a_device_has_all_that_is_selected_by(selectors: dict[str, Any], positions: list[int] | None) -> None:
+    one = host(
+        "node_1",
+        device(0),
+        device(1, product=NVL, vram_gib=94),
+        device(2, profile="3g.40gb", vram_gib=40),
+        rack="r1",
+        row=4,
+        gpuProduct="what the machine says",
+    )
+    expected = None if positions is None else Place("node_1", positions)
+    assert choose([one], wish(len(positions or [0]), selectors)) == expected
+    assert (check_selectors([one], canonical(selectors)) == []) == (positions is not None)
+
+
+def test_a_device_of_unknown_memory_has_none_that_could_be_selected() -> None:
+    one = host("node_1", device(0, vram_gib=None))
+    [problem] = check_selectors([one], canonical({"vramGiB": 80}))
+    assert problem.hint == ""
+
+
+def test_what_is_booked_may_be_selected_and_what_is_leaving_not() -> None:
+    selectors = canonical({"gpuProduct": HBM3})
+    assert check_selectors([host("node_1", device(0, reservation_id="rsv_0"))], selectors) == []
+    assert check_selectors([host("node_1", device(0, reservation_id="rsv_0", leaving=True))], selectors) != []
+    assert check_selectors([], selectors) != []
+
+
+def test_hosts_are_asked_for_until_one_has_such_a_device() -> None:
+    def hosts() -> Iterator[Host]:
+        yield host("node_1", device(0), rack="r1")
+        raise AssertionError("no other needs to be asked for")
+
+    assert check_selectors(hosts(), canonical({"rack": "r1"})) == []
+
+
+def test_the_attributes_that_no_device_has_are_named_with_the_nearest_product_and_memory_alone() -> None:
+    hosts = [host("node_1", device(0), rack="r1"), host("node_2", device(0, product=NVL, vram_gib=94), rack="r2")]
+    problems = check_selectors(hosts, canonical({"gpuProduct": "NVIDIA H100NVL", "vramGiB": 90, "rack": "r3"}))
+    assert [(p.path, p.hint) for p in problems] == [
+        ("selectors.gpuProduct", f'did you mean "{NVL}"?'),
+        ("selectors.rack", ""),
+        ("selectors.vramGiB", "the nearest is 94"),
+    ]
+    assert {p.code for p in problems} == {"INVALID_INPUT"}
+
+
+def test_what_each_has_some_of_and_none_all_is_told_as_a_whole() -> None:
+    hosts = [host("node_1", device(0), rack="r1"), host("node_2", device(0, vram_gib=94), rack="r2")]
+    [problem] = check_selectors(hosts, canonical({"vramGiB": 94, "rack": "r1"}))
+    assert (problem.path, problem.message) == ("selectors", "no device of this pool has all of these at once")

@@ -1,0 +1,241 @@
+"""The placer: what waits is placed as soon as there is room, in the order in which it came, or fails for a reason."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from better_compute.reconcilers import placer
+from better_compute.service.bookings import Bookings
+from tests.better_compute.plane import START, Plane
+from tests.statements import counted
+
+H100 = "NVIDIA H100 80GB HBM3"
+HOUR = 3_600_000
+
+
+def a_pool(plane: Plane, *hosts: int, gpu: int = 1000, **more: Any) -> str:
+    """A pool of root's that acme is offered, with hosts of so many GPUs."""
+    pool_id = plane.pool(**more)
+    for gpus in hosts:
+        plane.join(pool_id, *[H100] * gpus)
+    plane.offer(pool_id, quota={"gpu": gpu, "vcpu": 1000})
+    return pool_id
+
+
+def waiting(plane: Plane, pool_id: str, gpus: int, **more: Any) -> str:
+    """One that waits; the time goes on, so that the next one is younger."""
+    made = plane.reserve(pool_id, resources={"gpu": gpus}, **more)
+    assert made["state"] == "pending"
+    plane.time.now += 1
+    found: str = made["id"]
+    return found
+
+
+def seen(plane: Plane, reservation_id: str) -> tuple[str, str | None]:
+    """State and reason."""
+    found = plane.ask("sa_fleet", "reservations/get", reservationId=reservation_id).data
+    return found["state"], found.get("reason")
+
+
+def end(plane: Plane, reservation_id: str) -> None:
+    assert plane.ask("sa_acme", "reservations/end", reservationId=reservation_id).code == "OK"
+
+
+def used(plane: Plane, pool_id: str, tenant_id: str = "acme") -> int:
+    rows = plane.ask("sa_fleet", "quotas/list", poolId=pool_id, toTenantId=tenant_id).data["items"]
+    return next(row["used"] for row in rows if row["resource"] == "gpu")
+
+
+def test_what_waits_is_placed_when_capacity_comes(either: Plane) -> None:
+    pool_id = a_pool(either)
+    made = waiting(either, pool_id, 8)
+    placer.place_all(either.service)
+    assert seen(either, made) == ("pending", "no-capacity")
+    node_id = either.join(pool_id, *[H100] * 8)["id"]
+    placer.place_all(either.service)
+    found = either.ask("sa_fleet", "reservations/get", reservationId=made).data
+    assert (found["state"], found["nodeId"], found["placedAt"]) == ("placed", node_id, START + 1)
+    assert "reason" not in found
+    assert used(either, pool_id) == 8
+    pending, placed = either.events(types=["reservation.*"])
+    assert (placed["type"], placed["actorId"]) == ("reservation.placed", "placer")
+    assert placed["data"]["before"] == pending["data"]["after"]
+
+
+def test_the_oldest_are_placed_first_and_a_small_one_passes_a_large_one(either: Plane) -> None:
+    pool_id = a_pool(either, 4)
+    booked = either.reserve(pool_id, resources={"gpu": 4})["id"]
+    made = [waiting(either, pool_id, gpus) for gpus in (3, 5, 1, 1)]
+    end(either, booked)
+    placer.place_all(either.service)
+    assert [seen(either, one)[0] for one in made] == ["placed", "pending", "placed", "pending"]
+
+
+def test_of_the_same_moment_the_lower_id_is_the_older(either: Plane) -> None:
+    pool_id = a_pool(either)
+    made = sorted(either.reserve(pool_id, idempotencyKey=f"k{n}")["id"] for n in range(3))
+    either.join(pool_id, H100, H100)
+    placer.place_all(either.service)
+    assert [seen(either, one)[0] for one in made] == ["placed", "placed", "pending"]
+
+
+def test_what_does_not_fit_the_quota_any_more_waits_for_it(either: Plane) -> None:
+    pool_id = a_pool(either, gpu=8)
+    first, second = (waiting(either, pool_id, gpus) for gpus in (6, 3))
+    for _ in range(2):
+        either.join(pool_id, *[H100] * 8)
+    placer.place_all(either.service)
+    assert seen(either, first) == ("placed", None)
+    assert seen(either, second) == ("pending", "quota")
+    either.ask("sa_fleet", "quotas/set", poolId=pool_id, toTenantId="acme", quota={"gpu": 9})
+    placer.place_all(either.service)
+    assert seen(either, second) == ("placed", None)
+    assert used(either, pool_id) == 9
+
+
+def test_a_reason_that_stays_is_not_written_again_and_none_is_an_event(plane: Plane) -> None:
+    pool_id = a_pool(plane)
+    waiting(plane, pool_id, 1)
+    placer.place_all(plane.service)
+    with counted() as statements:
+        placer.place_all(plane.service)
+    assert not [s for s in statements if s.startswith(("UPDATE", "INSERT", "DELETE"))]
+    assert len(plane.events(types=["reservation.*"])) == 1
+
+
+def test_what_waits_too_long_by_todays_policy_fails(either: Plane) -> None:
+    pool_id = a_pool(either, policy={"maxPending": "6h"})
+    made = waiting(either, pool_id, 1)
+    either.time.now = START + 6 * HOUR
+    placer.place_all(either.service)
+    assert seen(either, made) == ("pending", "no-capacity")
+    either.ask("sa_fleet", "pools/update", poolId=pool_id, policy={"maxPending": "5h"})
+    placer.place_all(either.service)
+    assert seen(either, made) == ("failed", "maxPending")
+    [_, failed] = either.events(types=["reservation.*"])
+    assert (failed["type"], failed["data"]["after"]["reason"]) == ("reservation.failed", "maxPending")
+    assert either.ask("sa_acme", "reservations/get", reservationId=made).data["endedAt"] == START + 6 * HOUR
+
+
+def test_a_clock_that_steps_back_lets_nothing_fail(plane: Plane) -> None:
+    pool_id = a_pool(plane, policy={"maxPending": "1s"})
+    made = waiting(plane, pool_id, 1)
+    plane.time.now = START - 2000
+    placer.place_all(plane.service)
+    assert seen(plane, made) == ("pending", "no-capacity")
+
+
+@pytest.mark.parametrize("how", ["unoffer", "archive"])
+def test_what_waits_in_a_pool_that_is_gone_for_its_tenant_fails(either: Plane, how: str) -> None:
+    pool_id = a_pool(either, 1)
+    mine = either.ask("sa_fleet", "reservations/create", poolId=pool_id, resources={"gpu": 2}).data["id"]
+    made = waiting(either, pool_id, 2)
+    to = {"toTenantId": "acme"} if how == "unoffer" else {}
+    either.ask("sa_fleet", f"pools/{how}", poolId=pool_id, **to)
+    placer.place_all(either.service)
+    assert seen(either, made) == ("failed", "PoolGone")
+    assert seen(either, mine)[0] == ("pending" if how == "unoffer" else "failed"), "the owner needs no offer"
+
+
+def test_machines_that_cannot_be_booked_take_nothing(either: Plane) -> None:
+    pool_id = a_pool(either)
+    either.join(pool_id, "NVIDIA Quux 9", H100)
+    made = waiting(either, pool_id, 1)
+    placer.place_all(either.service)
+    assert seen(either, made) == ("pending", "no-capacity")
+
+
+def test_more_than_one_transaction_holds_are_all_tried(either: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placer, "MOST", 3)
+    pool_id = a_pool(either)
+    made = [waiting(either, pool_id, 1) for _ in range(10)]
+    either.join(pool_id, *[H100] * 9)
+    placer.place_all(either.service)
+    assert [seen(either, one)[0] for one in made] == ["placed"] * 9 + ["pending"]
+
+
+def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool_id = a_pool(plane)
+    made = [waiting(plane, pool_id, 1) for _ in range(4)]
+    plane.join(pool_id, *[H100] * 4)
+    find = Bookings.find
+
+    def slowly(self: Bookings, wish: Any) -> Any:
+        plane.time.now += placer.LONGEST // 2
+        return find(self, wish)
+
+    monkeypatch.setattr(Bookings, "find", slowly)
+    transactions: list[Any] = []
+    transact = plane.store.transact
+    monkeypatch.setattr(plane.store, "transact", lambda work: transactions.append(transact(work)) or transactions[-1])
+    placer.place_all(plane.service)
+    assert [seen(plane, one)[0] for one in made] == ["placed"] * 4
+    assert [last and last.id for last, _ in transactions] == [made[1], made[3], None]
+
+
+def test_wishes_that_are_alike_are_tried_at_hosts_once(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand that ask for the same in a full pool cost no more than one; what differs is tried."""
+    monkeypatch.setattr(placer, "MOST", 4)
+    pool_id = a_pool(plane, 1)
+    for _ in range(9):
+        waiting(plane, pool_id, 2)
+    waiting(plane, pool_id, 3)
+    waiting(plane, pool_id, 2, selectors={"vramGiB": 80})
+    tried: list[Any] = []
+    find = Bookings.find
+
+    def noted(self: Bookings, wish: Any) -> Any:
+        tried.append((wish.atoms, wish.selectors))
+        return find(self, wish)
+
+    monkeypatch.setattr(Bookings, "find", noted)
+    placer.place_all(plane.service)
+    assert tried == [(2, {}), (3, {}), (2, {"vramGiB": (80,)})]
+
+
+def test_trouble_in_one_pool_is_logged_and_stops_no_other(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pools = sorted(a_pool(plane) for _ in range(3))
+    made = [waiting(plane, pool_id, 1) for pool_id in pools]
+    for pool_id in pools:
+        plane.join(pool_id, H100)
+    find = Bookings.find
+
+    def failing(self: Bookings, wish: Any) -> Any:
+        if wish.pool_id == pools[0]:
+            raise RecursionError
+        return find(self, wish)
+
+    monkeypatch.setattr(Bookings, "find", failing)
+    with caplog.at_level(logging.ERROR):
+        placer.place_all(plane.service)
+    assert [seen(plane, one)[0] for one in made] == ["pending", "placed", "placed"]
+    assert pools[0] in caplog.text
+
+
+def test_several_placers_at_once_place_each_once(either: Plane) -> None:
+    pool_id = a_pool(either)
+    made = [waiting(either, pool_id, 1) for _ in range(12)]
+    either.join(pool_id, *[H100] * 8)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: placer.place_all(either.service), range(4)))
+    states = [seen(either, one)[0] for one in made]
+    assert states == ["placed"] * 8 + ["pending"] * 4
+    assert used(either, pool_id) == 8
+    assert len(either.events(types=["reservation.placed"])) == 8
+
+
+def test_the_ratio_of_the_row_counts_and_not_the_policys(plane: Plane) -> None:
+    """The policy changed, and the host's rows did not follow yet."""
+    pool_id = a_pool(plane, 8)
+    first = plane.reserve(pool_id, resources={"gpu": 1, "vcpu": 192})
+    assert first["state"] == "placed"
+    plane.ask("sa_fleet", "pools/update", poolId=pool_id, policy={"overcommit": 4})
+    made = plane.reserve(pool_id, resources={"gpu": 1, "vcpu": 1})["id"]
+    placer.place_all(plane.service)
+    assert seen(plane, made) == ("pending", "no-capacity")
