@@ -6,10 +6,15 @@ from better_compute.domain.state import Pool
 from fleetctl.desired import PoolEntry
 
 
-def names(pool: Pool | None, *entries: PoolEntry | None) -> frozenset[str]:
-    """The id of a pool, the key that it was made under, and the keys that entries give it, also before they were
-    renamed. `entries` mean this pool: that of the files, and that of the base."""
-    found = {pool.id, pool.idempotency_key} if pool else set[str | None]()
-    for entry in entries:
-        found |= {entry.pool_id, entry.key, entry.previously} if entry else set()
-    return frozenset(name for name in found if name)
+def keys(pool: Pool | None, *entries: PoolEntry | None) -> tuple[str, ...]:
+    """The keys of a pool, the one that it has now first: those that entries give it, also before they were renamed, and
+    the one that it was made under. `entries` mean this pool: that of the files, and that of the base."""
+    first, *others = entries or (None,)
+    found = [first and first.key, pool and pool.idempotency_key, first and first.previously]
+    found += [key for entry in others if entry for key in (entry.key, entry.previously)]
+    return tuple(dict.fromkeys(key for key in found if key))
+
+
+def ids(pool: Pool | None, *entries: PoolEntry | None) -> frozenset[str]:
+    """The ids of a pool: its own, and those that entries give it."""
+    return frozenset(each.pool_id for each in entries if each) | ({pool.id} if pool else frozenset())

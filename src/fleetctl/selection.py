@@ -14,21 +14,50 @@ from fleetctl.desired import Desired, PoolEntry
 from fleetctl.desired.nearest import Nearest
 from fleetctl.diff import Diff, OfferDiff, PoolDiff, Removed
 from fleetctl.errors import EXIT_USAGE, Stop
-from fleetctl.naming import names
+from fleetctl.naming import ids, keys
 
 FIELDS = ("key", "site", "model", "tenant", "file")
 
 
+_WILD = re.compile(r"[*?[]")
+_CLASS = re.compile(r"\[(!?).[^]]*\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a pool is in one field: what it will be, or is called now, comes first; behind it what else it is, or was
+    called. `ids` are beside its keys: texts that nobody chose."""
+
+    values: tuple[str, ...]
+    ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The glob that a selector writes for one field."""
+
+    pattern: re.Pattern[str]
+    is_whole: bool
+    is_negated: bool
+
+    def holds(self, fact: Fact) -> bool:
+        """Whether it is so of a value. A name written out whole may be an id, a glob never means one; and what is not
+        to be there (`[!…]`) must not be in the first value: whatever another one is, it says nothing of that."""
+        if self.is_negated:
+            return any(map(self.pattern.match, fact.values[:1]))
+        return any(map(self.pattern.match, (*fact.values, *(fact.ids if self.is_whole else ()))))
+
+
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """All of its `parts` (field -> pattern) must hold; `text` is as it was given."""
+    """All of its `parts`, by field, must hold; `text` is as it was given."""
 
     text: str
-    parts: Mapping[str, re.Pattern[str]]
+    parts: Mapping[str, Part]
 
-    def holds(self, facts: Mapping[str, frozenset[str]]) -> bool:
-        """Whether each part that the facts speak of holds of one of their values."""
-        return all(any(map(part.match, facts[name])) for name, part in self.parts.items() if name in facts)
+    def holds(self, facts: Mapping[str, Fact]) -> bool:
+        """Whether each part that the facts speak of holds."""
+        return all(part.holds(facts[name]) for name, part in self.parts.items() if name in facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +85,7 @@ class Thing:
     """A pool as selectors see it: by its facts, the files that its offers stand in where that is another one than its
     entry's, and the tenants that it is or will be offered to."""
 
-    facts: Mapping[str, frozenset[str]]
+    facts: Mapping[str, Fact]
     files: Mapping[str, str] = field(default_factory=dict)
     tenants: frozenset[str] = frozenset()
 
@@ -89,13 +118,13 @@ class Known:
         state, before = self.live.get(pool_id), self.was.entries.get(pool_id) if self.was else None
         wish, pool = entry.pool if entry else None, state.pool if state else None
         facts = {
-            "key": names(pool, entry, before),
-            "site": frozenset(each.site_id for each in (wish, pool) if each),
-            "model": frozenset(each.gpu_model for each in (wish, pool) if each),
-            "file": frozenset([entry.place.document.file] if entry else ()),
+            "key": Fact(keys(pool, entry, before), ids(pool, entry, before)),
+            "site": Fact(tuple(each.site_id for each in (wish, pool) if each)),
+            "model": Fact(tuple(each.gpu_model for each in (wish, pool) if each)),
+            "file": Fact((entry.place.document.file,) if entry else ()),
         }
         places = entry.offer_places.items() if entry else ()
-        files = {t: place.document.file for t, place in places if place.document.file not in facts["file"]}
+        files = {t: place.document.file for t, place in places if place.document.file not in facts["file"].values}
         tenants = {*(entry.offers if entry else ()), *(state.offers if state else ())}
         return Thing(facts, files, frozenset(tenants - {pool.owner_id if pool else None}))
 
@@ -201,9 +230,9 @@ def _archived(diff: PoolDiff, thing: Thing, selection: Selection, known: Known) 
 def _selects(selector: Selector, thing: Thing, tenant_id: str | None) -> bool:
     if tenant_id is None:
         return "tenant" not in selector.parts and selector.holds(thing.facts)
-    facts = {**thing.facts, "tenant": frozenset({tenant_id})}
+    facts = {**thing.facts, "tenant": Fact((tenant_id,))}
     if other := thing.files.get(tenant_id):
-        facts["file"] = thing.facts["file"] | {other}
+        facts["file"] = Fact((other, *thing.facts["file"].values))
     return selector.holds(facts)
 
 
@@ -215,27 +244,27 @@ def _nearest(selector: Selector, things: Sequence[Thing]) -> str:
     """The nearest value of the first part that holds nowhere."""
     nearest = Nearest()
     for name, part in selector.parts.items():
-        known = set(_known(name, things))
-        if not any(map(part.match, known)):
+        known = [*_known(name, things)]
+        if not any(map(part.holds, known)):
             wrote = selector.text.partition(f"{name}=")[2].partition(",")[0]
-            near = nearest.hint(wrote, known)
+            near = nearest.hint(wrote, {text for fact in known for text in (*fact.values, *fact.ids)})
             return near or f"no pool of this fleet has such a {name}"
     if any(_anything(selector, thing) for thing in things):
         return "that tenant is offered removed pools alone, which are selected by key, site, model or file"
     return "each part holds somewhere, but of no pool all of them"
 
 
-def _known(name: str, things: Iterable[Thing]) -> Iterator[str]:
+def _known(name: str, things: Iterable[Thing]) -> Iterator[Fact]:
     for thing in things:
         if name == "tenant":
-            yield from thing.tenants
+            yield from (Fact((tenant,)) for tenant in thing.tenants)
         else:
-            yield from thing.facts[name]
-            yield from thing.files.values() if name == "file" else ()
+            yield thing.facts[name]
+            yield from (Fact((file,)) for file in thing.files.values() if name == "file")
 
 
 def _selector(text: str, flag: str) -> Selector:
-    parts: dict[str, re.Pattern[str]] = {}
+    parts: dict[str, Part] = {}
     if has_userinfo(text):  # a part of it would no longer show that
         raise _unfit(flag, mask_text(text), "this is a URL", "")
     for part in text.split(","):
@@ -248,7 +277,8 @@ def _selector(text: str, flag: str) -> Selector:
             raise _unfit(flag, text, f"{name} is there twice, and nothing has two", f"give {flag} twice: that is or")
         if not value:
             raise _unfit(flag, text, f"{name} is blank", f"{name}=* selects all that have one")
-        parts[name] = re.compile(translate(value))
+        negated = any(found[1] for found in _CLASS.finditer(value))
+        parts[name] = Part(re.compile(translate(value)), not _WILD.search(value), negated)
     return Selector(text, parts)
 
 

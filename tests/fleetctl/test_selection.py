@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -280,3 +281,75 @@ def test_a_replaced_pool_that_waits_is_spared_by_name() -> None:
     state.rollup = replace(state.rollup, work={"acme": Work(pending=1)})
     spared = planned(live, offered("new", replaces="old"), selected=parse((), ("key=old",)))
     assert told(spared) == ["create new", "offer new to acme"]
+
+
+# Globs are about names that people gave.
+
+GLOBS = st.text(st.sampled_from("*?fra1-0ol"), max_size=6).map(lambda text: f"*{text}")
+
+
+@given(GLOBS, st.lists(st.sampled_from(["fra1-0", "fra1-1", "ams1-0", "lon1-h2", "p"]), min_size=1, unique=True))
+@settings(max_examples=200, deadline=None)
+def test_a_glob_takes_the_keys_that_it_matches_and_no_id(glob: str, keys: list[str]) -> None:
+    """Ids are random texts, in which any letter may stand."""
+    wishes, meant = [offered(key) for key in keys], [key for key in keys if fnmatchcase(key, glob)]
+    if meant:
+        made = planned(ControlPlane(), *wishes, selected=selection(f"key={glob}"))
+        assert sorted(o.name for o in made.operations if o.action == "create") == sorted(meant)
+    else:
+        with pytest.raises(ComputeError, match="selects nothing"):
+            planned(ControlPlane(), *wishes, selected=selection(f"key={glob}"))
+
+
+@pytest.mark.parametrize("glob", ["p*", "pool_*", f"{pool_id('fra1-a')[:-1]}?", "[op]*", "[!f]*"])
+def test_what_only_an_id_matches_is_nothing(glob: str) -> None:
+    for only, exclude in (((f"key={glob}",), ()), ((), (f"key={glob}",))):
+        with pytest.raises(ComputeError, match="selects nothing"):
+            planned(plane(offered("fra1-a")), offered("fra1-a", 9), selected=parse(only, exclude))
+
+
+def test_an_id_that_is_written_out_whole_is_a_name() -> None:
+    live = plane(offered("fra1-a"), offered("fra1-b"))
+    made = planned(live, offered("fra1-a", 9), offered("fra1-b", 9), selected=selection(f"key={pool_id('fra1-a')}"))
+    assert told(made) == ["offer fra1-a to acme"]
+
+
+@pytest.mark.parametrize(
+    ("glob", "offers"),
+    [
+        ("old-*", ["offer new-a to acme"]),
+        ("new-*", ["offer new-a to acme"]),
+        ("[!n]*", ["offer fra1-b to acme"]),
+        ("[!o]*", ["offer fra1-b to acme", "offer new-a to acme"]),
+        ("[!!of]*", ["offer new-a to acme"]),
+        ("[o!]*", ["offer new-a to acme"]),
+    ],
+)
+def test_a_glob_means_a_former_key_too_and_what_it_rules_out_is_the_key_of_now(glob: str, offers: list[str]) -> None:
+    live = plane(offered("old-a"), offered("fra1-b"))
+    wishes = (offered("new-a", 9, previously="old-a"), offered("fra1-b", 9))
+    assert sorted(told(planned(live, *wishes, selected=selection(f"key={glob}")))) == offers
+    left = {"offer fra1-b to acme", "offer new-a to acme"} - set(offers)
+    if left:
+        assert set(told(planned(live, *wishes, selected=parse((), (f"key={glob}",))))) == left
+
+
+def test_what_a_model_is_not_is_said_of_the_one_that_it_will_be() -> None:
+    live = plane(offered("fra1-a"))
+    with pytest.raises(ComputeError, match="selects nothing"):
+        planned(live, offered("fra1-a", gpuModel="L40S"), selected=selection("model=[!L]*"))
+    for model in ("H1*", "L4*"):
+        made = planned(live, offered("fra1-a", gpuModel="L40S"), selected=selection(f"model={model}"))
+        assert told(made) == ["update fra1-a"]
+
+
+def test_an_offer_is_not_in_the_file_of_its_pool_where_it_stands_in_its_own(tmp_path: Path) -> None:
+    from fleetctl.desired.load import load
+
+    (tmp_path / "fleet.yaml").write_text("{apiVersion: fleet/v1, tenantId: root, caller: sa_fleet}\n")
+    pool = "{idempotencyKey: a, siteId: site_fra1, class: metal-host, gpuModel: H100}"
+    (tmp_path / "pools.yaml").write_text(f"pools: [{pool}]\n")
+    for tenant in ("acme", "globex"):
+        (tmp_path / f"{tenant}.yaml").write_text(f"offers: [{{pool: a, toTenantId: {tenant}, quota: {{gpu: 1}}}}]\n")
+    made = make(load(tmp_path), ControlPlane().live(), selected=selection("file=[!a]*"))
+    assert told(made) == ["create a", "offer a to globex"]
