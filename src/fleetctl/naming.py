@@ -6,6 +6,11 @@ from better_compute.domain.state import Pool
 from fleetctl.desired import PoolEntry
 
 
+def names(pool: Pool | None, *entries: PoolEntry | None) -> frozenset[str]:
+    """All of them."""
+    return ids(pool, *entries).union(keys(pool, *entries))
+
+
 def keys(pool: Pool | None, *entries: PoolEntry | None) -> tuple[str, ...]:
     """The keys of a pool, the one that it has now first: those that entries give it, also before they were renamed, and
     the one that it was made under. `entries` mean this pool: that of the files, and that of the base."""
