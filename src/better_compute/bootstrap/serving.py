@@ -18,6 +18,7 @@ from better_compute.bootstrap.plane import ControlPlane
 from better_compute.domain.policy.urls import mask_database
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from better_compute.http import is_loopback
+from better_compute.wire.message import Handle
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +76,12 @@ def serve(plane: ControlPlane, database: str, listening: socket.socket, say: Cal
     tell(plane.refusals)
     where = f"listening on {url_of(listening)} for the database {mask_database(database)}"
     with letting_in(plane):
-        server.make(Door(plane.by_token(log.warning)), lambda: say(where)).run(sockets=[listening])
+        answer(plane.by_token(log.warning), listening, lambda: say(where))
+
+
+def answer(handle: Handle, listening: socket.socket, announce: Callable[[], object]) -> None:
+    """Answer every request with what `handle` says, until a signal."""
+    server.make(Door(handle), announce).run(sockets=[listening])
 
 
 @contextmanager

@@ -19,6 +19,7 @@ COMMANDS = {
     "token": ("admin:token", "Make a token for an identity, directly in the database."),
     "world": ("admin:world", "Add tenants, sites, identities and machines from a file."),
     "migrate": ("admin:migrate", "Bring a database to this build's schema."),
+    "billing": ("billing:billing", "Stand in for billing, for tests."),
     "family": ("family:family", "Tell the GPU family of NVML names."),
     "api": ("api:api", "Call any operation by its name."),
 }

@@ -7,6 +7,7 @@ later wish that fits is placed although an earlier, larger one still waits.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from functools import partial
 
 from better_compute.domain import reservations as rules
@@ -29,41 +30,47 @@ _Kind = tuple[object, ...]
 """What makes two wishes alike to every host."""
 
 
-def place_all(service: Service) -> None:
-    """Try all that waits. What goes wrong in one pool is logged, and keeps no other pool waiting."""
+def place_all(service: Service) -> Counter[str]:
+    """Try all that waits; how many reservations reached which state. What goes wrong in one pool is logged, and keeps
+    no other pool waiting."""
+    done = Counter[str]()
     for pool_id in service.store.view(lambda tx: tx.pools_with("pending")):
         try:
-            place_in(service, pool_id)
+            done += place_in(service, pool_id)
         except Exception:
             log.exception("the reservations that wait in pool %s were not all tried", pool_id)
+    return done
 
 
-def place_in(service: Service, pool_id: str) -> None:
+def place_in(service: Service, pool_id: str) -> Counter[str]:
     """Try all that waits in one pool: each is placed, fails, or waits on with the reason of today."""
+    done = Counter[str]()
     last: Reservation | None = None
     hopeless: frozenset[_Kind] = frozenset()
     while True:
-        last, hopeless = service.store.transact(partial(_some, service, pool_id, last, hopeless))
+        last, hopeless, some = service.store.transact(partial(_some, service, pool_id, last, hopeless))
+        done += some
         if last is None:
-            return
+            return done
 
 
 def _some(
     service: Service, pool_id: str, after: Reservation | None, hopeless: frozenset[_Kind], tx: Tx
-) -> tuple[Reservation | None, frozenset[_Kind]]:
-    """Try the next ones: the last that was tried, None at the end; and what no host has room for in this pass."""
+) -> tuple[Reservation | None, frozenset[_Kind], Counter[str]]:
+    """Try the next ones: the last that was tried, None at the end; what no host has room for in this pass; and how many
+    came to which state."""
     begun = service.clock()
     tx.pool_state(pool_id, [])  # locks the pool: what waits is read when it stands still
     waiting = tx.oldest(pool_id, "pending", MOST, after)
     if not waiting:
-        return None, hopeless
+        return None, hopeless, Counter()
     state = tx.pool_state(pool_id, {wish.tenant_id for wish in waiting})
     bookings = Bookings(service, tx, ACTOR, known(state), begun)
     for wish in waiting:
         hopeless |= _try(bookings, state, wish, hopeless)
         if service.clock() - begun >= LONGEST:
-            return wish, hopeless
-    return waiting[-1] if len(waiting) == MOST else None, hopeless
+            return wish, hopeless, bookings.done
+    return waiting[-1] if len(waiting) == MOST else None, hopeless, bookings.done
 
 
 def _try(bookings: Bookings, state: PoolState, wish: Reservation, hopeless: frozenset[_Kind]) -> frozenset[_Kind]:

@@ -5,8 +5,9 @@ Everything here is called in a write transaction that has locked the pool's row:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from better_compute.domain.events import of_reservation
 from better_compute.domain.hosts import Host
@@ -14,6 +15,7 @@ from better_compute.domain.placement import Place, check_selectors, choose
 from better_compute.domain.problems import Problem
 from better_compute.domain.reservations import Reservation
 from better_compute.domain.state import Pool
+from better_compute.domain.usage import Stretch, meter
 from better_compute.service.core import Service
 from better_compute.service.ports import Caller, Tx
 
@@ -23,13 +25,14 @@ _FEW, _MANY = 4, 50
 
 @dataclass(frozen=True, slots=True)
 class Bookings:
-    """The reservations of one pool, changed by `caller` at the time `now`."""
+    """The reservations of one pool, changed by `caller` at the time `now`; `done` counts those that came to a state."""
 
     service: Service
     tx: Tx
     caller: Caller
     pool: Pool
     now: int
+    done: Counter[str] = field(default_factory=Counter)
 
     def save(self, before: Reservation | None, after: Reservation, place: Place | None = None) -> Reservation:
         """Write a reservation as it is after a step, with what it books or gives back and its event; nothing where it
@@ -39,7 +42,26 @@ class Bookings:
         event = of_reservation(self.pool.owner_id, before, after)
         record = None if event is None else self.service.record(self.caller, event, self.now)
         self.tx.save_reservation(before, after, record, () if place is None else place.positions)
+        self._meter(before, after)
+        if before is None or before.state != after.state:
+            self.done[after.state] += 1
         return after
+
+    def _meter(self, before: Reservation | None, after: Reservation) -> None:
+        """A reservation is metered while it is active."""
+        was = before is not None and before.state == "active"
+        if was and after.state != "active":
+            self.tx.meter_until(after.id, self.now)
+        elif after.state == "active" and not was:
+            stretch = Stretch(
+                reservation_id=after.id,
+                started_at=self.now,
+                pool_id=after.pool_id,
+                tenant_id=after.tenant_id,
+                meter=meter(self.pool.gpu_model),
+                share=self.tx.share(after.id),
+            )
+            self.tx.meter_from(stretch)
 
     def find(self, reservation: Reservation) -> Place | None:
         """The place that the reservation would be given now: of the hosts with room for it the one with the fewest free

@@ -10,16 +10,17 @@ from typing import TypeVar
 from better_compute.domain.commands import Command, CreatePool
 from better_compute.domain.decide import decide
 from better_compute.domain.decision import hidden
-from better_compute.domain.events import Event
+from better_compute.domain.events import Event, PoolUpdated
 from better_compute.domain.ids import random_id
 from better_compute.domain.nodes import Machine
 from better_compute.domain.policy.rules import JOIN_TOKEN
 from better_compute.domain.problems import ACCESS_DENIED, NOT_FOUND, ComputeError, Problem, Refused, did_you_mean
-from better_compute.domain.reservations import Reservation
 from better_compute.domain.state import Pool, PoolState
+from better_compute.domain.usage import meter
 from better_compute.service.actions import ACTIONS, ADMIN, NONE
+from better_compute.service.billing import NoBilling
 from better_compute.service.facts import load_facts, load_hosts
-from better_compute.service.ports import Attestor, Authorizer, Caller, Clock, Entropy, EventRecord, Store, Tx
+from better_compute.service.ports import Attestor, Authorizer, Billing, Caller, Clock, Entropy, EventRecord, Store, Tx
 from better_compute.wire.events import event_data
 
 log = logging.getLogger(__name__)
@@ -29,11 +30,6 @@ T = TypeVar("T")
 Arriving = Callable[[Pool, Mapping[str, PoolState]], Iterable[tuple[Machine, int]]]
 """What joins a pool as soon as it is made, beside other pools as the models have them: one of each kind of machines,
 and how many of it there are."""
-
-
-Admission = Callable[[Pool, Reservation], object]
-"""Asked before a reservation that fits its quota is stored, under the lock of its pool's row. Raises ComputeError to
-refuse it; then nothing is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +45,7 @@ class Service:
     attestors: Mapping[str, Attestor] = field(default_factory=dict)
     created: Callable[[Pool], object] = field(default=lambda _: None)
     freed: Callable[[str], object] = field(default=lambda _: None)
-    admission: Admission = field(default=lambda _pool, _reservation: None)
+    billing: Billing = field(default_factory=NoBilling)
     arriving: Callable[[Tx, Collection[str]], Arriving] = field(default=lambda _tx, _keys: lambda _pool, _models: ())
 
     @property
@@ -110,6 +106,7 @@ class Service:
             if decision.event is not None:
                 state.apply(decision.delta)
                 tx.save(state, decision.delta, self.record(caller, decision.event, now))
+                _meter_anew(tx, decision.event, now)
             return CarriedOut(state, decision.changed)
 
         return self.store.transact(work)
@@ -131,6 +128,12 @@ class CarriedOut:
     @property
     def pool(self) -> Pool:
         return known(self.state)
+
+
+def _meter_anew(tx: Tx, event: Event, now: int) -> None:
+    """What runs in a pool of another model from now on is metered as that model."""
+    if isinstance(event, PoolUpdated) and event.before.gpu_model != event.after.gpu_model:
+        tx.meter_anew(event.pool_id, meter(event.after.gpu_model), now)
 
 
 def _after_commit(work: Callable[[T], object], given: T, failure: str) -> None:

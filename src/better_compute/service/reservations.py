@@ -11,6 +11,8 @@ from better_compute.domain.ids import derive
 from better_compute.domain.problems import ComputeError, Problem
 from better_compute.domain.reservations import Reservation
 from better_compute.domain.state import PoolState
+from better_compute.service import billing
+from better_compute.service.billing import Admit
 from better_compute.service.bookings import Bookings
 from better_compute.service.core import Service, absent, known, look, not_found
 from better_compute.service.pages import Key, page
@@ -26,7 +28,7 @@ def create(service: Service, caller: Caller, body: ReservationsCreate) -> Reserv
     key = body.idempotency_key if isinstance(body.idempotency_key, str) else None
     made = service.new_id("rsv") if key is None else derive("rsv", body.tenant_id, caller.identity_id, key)
 
-    def work(tx: Tx) -> HeldReservation:
+    def work(tx: Tx, admit: Admit) -> HeldReservation:
         now = service.clock()
         state = look(tx, body.tenant_id, body.pool_id, [body.tenant_id])
         wish = _wish(body, caller, made, key, now)
@@ -40,10 +42,10 @@ def create(service: Service, caller: Caller, body: ReservationsCreate) -> Reserv
         if pool.archived:
             raise not_found()
         _refuse(again)
-        placed = _place(Bookings(service, tx, caller, pool, now), state, wish)
+        placed = _place(Bookings(service, tx, caller, pool, now), state, wish, admit)
         return HeldReservation(placed, pool.owner_id, archived=False)
 
-    return _view(service.store.transact(work), body.tenant_id)
+    return _view(billing.transact(service.store, service.billing, work), body.tenant_id)
 
 
 def get(service: Service, caller: Caller, body: ReservationsGet) -> ReservationView:
@@ -116,7 +118,7 @@ def _wish(body: ReservationsCreate, caller: Caller, made: str, key: str | None, 
     )
 
 
-def _place(bookings: Bookings, state: PoolState, wish: Reservation) -> Reservation:
+def _place(bookings: Bookings, state: PoolState, wish: Reservation, admit: Admit) -> Reservation:
     """The wish, placed or pending. Raises ComputeError where the pool does not take it; then nothing is stored."""
     pool = bookings.pool
     _refuse(rules.check_atoms(wish.resources, pool.sharing))
@@ -125,7 +127,7 @@ def _place(bookings: Bookings, state: PoolState, wish: Reservation) -> Reservati
     if place is None:
         _refuse(bookings.check_selectors(wish))
         _refuse(rules.check_pending(*bookings.tx.pending(pool.id, wish.tenant_id)))
-    bookings.service.admission(pool, wish)
+    admit(pool, wish)
     if place is None:
         return bookings.save(None, rules.wait(wish, rules.NO_CAPACITY))
     return bookings.save(None, rules.place(wish, place.node_id, bookings.now), place)

@@ -25,11 +25,18 @@ _ACTIVE = select(t.reservations.c.id).where(
     t.reservations.c.pool_id == bindparam("of_pool"), t.reservations.c.state == "active"
 )
 _OF_POOL = _U.reservation_id.in_(_ACTIVE)
+_SHARE = select(func.coalesce(func.sum(t.node_devices.c.share), 0)).where(
+    t.node_devices.c.reservation_id == bindparam("holder")
+)
 _RUNNING = _STRETCHES.columns.where(_OF_POOL, _GOES_ON)
 
 
 class UsageTx(Rows):
     """The part of `Tx` about usage."""
+
+    def share(self, reservation_id: str) -> int:
+        [(share,)] = self._all(_SHARE, holder=reservation_id)
+        return int(share)
 
     def meter_from(self, stretch: Stretch) -> None:
         self._add(_STRETCHES, stretch)

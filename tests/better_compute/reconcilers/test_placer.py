@@ -174,7 +174,7 @@ def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.
     monkeypatch.setattr(plane.store, "transact", lambda work: transactions.append(transact(work)) or transactions[-1])
     placer.place_all(plane.service)
     assert [seen(plane, one)[0] for one in made] == ["placed"] * 4
-    assert [last and last.id for last, _ in transactions] == [made[1], made[3], None]
+    assert [last and last.id for last, *_ in transactions] == [made[1], made[3], None]
 
 
 def test_wishes_that_are_alike_are_tried_at_hosts_once(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -390,21 +390,3 @@ def test_a_pool_is_told_of_when_something_came_free_there(plane: Plane) -> None:
     plane.ask("sa_fleet", "quotas/set", poolId=pool_id, toTenantId="acme", quota={"gpu": 9})
     plane.offer(pool_id, "globex")
     assert freed == [pool_id] * 3
-
-
-def test_admission_may_refuse_and_then_nothing_is_stored(plane: Plane) -> None:
-    from better_compute.domain.problems import SPEND_LIMIT_REACHED, ComputeError, Problem
-    from better_compute.service import reservations
-    from better_compute.service.ports import Caller
-    from better_compute.wire.inputs import ReservationsCreate
-
-    def refuse(_pool: object, _reservation: object) -> None:
-        raise ComputeError(Problem(SPEND_LIMIT_REACHED, "", "no"))
-
-    pool_id = a_pool(plane, 2)
-    object.__setattr__(plane.service, "admission", refuse)
-    body = ReservationsCreate(tenant_id="acme", pool_id=pool_id, resources={"gpu": 1}, idempotency_key="k")
-    with pytest.raises(ComputeError, match="no"):
-        reservations.create(plane.service, Caller(identity_id="sa_acme", tenant_id="acme"), body)
-    assert used(plane, pool_id) == {}
-    assert told(plane) == []

@@ -6,7 +6,17 @@ transaction can do with its part, `store` is all of it; `outside` is the rest of
 
 from __future__ import annotations
 
-from better_compute.service.ports.outside import Attestor, Authenticate, Authorizer, Caller, Clock, Entropy
+from better_compute.service.ports.outside import (
+    Attestor,
+    Authenticate,
+    Authorizer,
+    Billing,
+    Caller,
+    Clock,
+    Entropy,
+    Spending,
+    Verdict,
+)
 from better_compute.service.ports.queries import EventQuery, HeldOffer, HeldRow, PartQuery, PoolQuery, UsageQuery, Used
 from better_compute.service.ports.records import (
     Account,
@@ -26,6 +36,7 @@ __all__ = [
     "Attestor",
     "Authenticate",
     "Authorizer",
+    "Billing",
     "Caller",
     "Clock",
     "Credential",
@@ -41,9 +52,11 @@ __all__ = [
     "PartQuery",
     "PoolQuery",
     "ReservationQuery",
+    "Spending",
     "Store",
     "Tenant",
     "Tx",
     "UsageQuery",
     "Used",
+    "Verdict",
 ]

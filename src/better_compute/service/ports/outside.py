@@ -1,4 +1,4 @@
-"""What the service needs from outside a store: the time, chance, and who may do what."""
+"""What the service needs from outside a store: the time, chance, who may do what, and who may spend."""
 
 from __future__ import annotations
 
@@ -32,6 +32,31 @@ class Attestor(Protocol):
     def check(self, evidence: str, claim: bytes) -> None:
         """Raises ComputeError ACCESS_DENIED unless the evidence speaks for what a machine claims (`wire.claims`), now.
         That no evidence counts twice is not the attestor's to see to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What billing is asked about: a tenant books so many of a pool's own atoms, metered on `meter`."""
+
+    tenant_id: str
+    pool_id: str
+    meter: str
+    atom: str
+    atoms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether billing allows it; `reason` is what it says besides, in its own words: one short line, inert."""
+
+    allowed: bool
+    reason: str = ""
+
+
+class Billing(Protocol):
+    def check(self, spending: Spending) -> Verdict:
+        """It may take seconds: nobody asks while a row is locked. Raises ComputeError UNAVAILABLE (see
+        `service.billing`) when there is no answer, or none that can be read."""
 
 
 Authenticate = Callable[[str], Caller]

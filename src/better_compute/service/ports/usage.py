@@ -9,6 +9,9 @@ from better_compute.service.ports.queries import UsageQuery, Used
 
 
 class UsageTx(Protocol):
+    def share(self, reservation_id: str) -> int:
+        """How much of GPUs the devices that it holds are metered as, in millionths of one."""
+
     def meter_from(self, stretch: Stretch) -> None:
         """A reservation is metered from now on."""
 

@@ -1,0 +1,76 @@
+"""Billing over HTTP: a question at `URL/check`, an answer that is waited for a few seconds and no longer.
+
+The question is `{"tenantId", "poolId", "meter", "atom", "atoms"}`, the answer `{"allowed": true}`, or
+`{"allowed": false, "reason": "…"}`, with status 200. Everything else is no answer: another status (a redirect is not
+followed), a body that is too large or that is no such object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from better_compute.domain.escape import escape
+from better_compute.http import Http, NetworkError
+from better_compute.service.billing import unreached
+from better_compute.service.ports import Spending, Verdict
+
+SECONDS = 5.0
+"""So long a question takes at most, its connection included."""
+
+MOST = 64 * 1024
+"""Bytes of an answer."""
+
+REASON = 200
+"""Letters of a reason that are told."""
+
+PATH = "/check"
+
+
+class Question(msgspec.Struct, rename="camel", kw_only=True):
+    tenant_id: str
+    pool_id: str
+    meter: str
+    atom: str
+    atoms: int
+
+
+class Answer(msgspec.Struct, kw_only=True):
+    allowed: bool
+    reason: str = ""
+
+
+_answer = msgspec.json.Decoder(Answer)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpBilling:
+    """A `Billing` that is asked over HTTP. Safe to use from many threads."""
+
+    http: Http
+
+    def check(self, spending: Spending) -> Verdict:
+        question = Question(
+            tenant_id=spending.tenant_id,
+            pool_id=spending.pool_id,
+            meter=spending.meter,
+            atom=spending.atom,
+            atoms=spending.atoms,
+        )
+        try:
+            answer = self.http.post(PATH, msgspec.json.encode(question), {"content-type": "application/json"})
+        except NetworkError as error:
+            raise unreached(str(error)) from error
+        if answer.status != 200:
+            raise unreached(f"{self.http.server} answered with status {answer.status}")
+        try:
+            found = _answer.decode(answer.body)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise unreached(f"what {self.http.server} answered cannot be read: {type(error).__name__}") from error
+        return Verdict(found.allowed, escape(found.reason[:REASON])[:REASON])
+
+
+def http_billing(url: str, seconds: float = SECONDS) -> HttpBilling:
+    """Billing at a URL. Raises ComputeError INVALID_INPUT for what is none."""
+    return HttpBilling(Http(url, timeout=seconds, patience=1, most=MOST))

@@ -1,0 +1,122 @@
+"""Admission: what is placed becomes active, where billing allows it if the pool's policy wants its word.
+
+It stands on what is stored alone, as the placer does. Billing is asked while no row is locked; what is decided then
+stands on the pool as it is under its lock, and waits for the next round where that needs another word.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from better_compute.domain import reservations as rules
+from better_compute.domain.problems import SPEND_LIMIT_REACHED, UNAVAILABLE, ComputeError
+from better_compute.domain.reservations import Reservation
+from better_compute.domain.state import Pool
+from better_compute.service.actions import ADMISSION, ROOT
+from better_compute.service.billing import UNREACHED, spending
+from better_compute.service.bookings import Bookings
+from better_compute.service.core import Service, known
+from better_compute.service.ports import Caller, Spending, Tx, Verdict
+
+log = logging.getLogger(__name__)
+
+ACTOR = Caller(identity_id=ADMISSION, tenant_id=ROOT)
+
+MOST = 50
+"""So many are let in by one transaction: others wait for its lock."""
+
+LONGEST = 10_000
+"""Milliseconds after which a round asks billing no more: whatever else is due waits for its end."""
+
+_Heard = Mapping[str, tuple[Spending, Verdict | None]]
+"""What billing was asked about a reservation, by its id, and its word; None where it gave none."""
+
+
+@dataclass(slots=True)
+class Asking:
+    """Billing as one round asks it. Once it gave no answer it is not asked again, by this round."""
+
+    service: Service
+    until: int
+    silent: bool = False
+
+    @classmethod
+    def begin(cls, service: Service) -> Asking:
+        return cls(service, service.clock() + LONGEST)
+
+    def ask(self, pool: Pool, placed: list[Reservation]) -> _Heard:
+        """About those that need its word, while there is time."""
+        heard: dict[str, tuple[Spending, Verdict | None]] = {}
+        for reservation in placed:
+            asked = spending(pool, reservation)
+            if asked is not None and self.service.clock() < self.until:
+                heard[reservation.id] = asked, self._hear(asked)
+        return heard
+
+    def _hear(self, asked: Spending) -> Verdict | None:
+        if self.silent:
+            return None
+        try:
+            return self.service.billing.check(asked)
+        except ComputeError as error:
+            if error.code != UNAVAILABLE:
+                raise
+            self.silent = True
+            log.warning("%s: %s", error, "; ".join(getattr(error, "__notes__", ())))
+            return None
+
+
+def admit_all(service: Service) -> Counter[str]:
+    """Let in all that is placed; how many reservations reached which state. What goes wrong in one pool is logged, and
+    keeps no other pool waiting."""
+    asking, done = Asking.begin(service), Counter[str]()
+    for pool_id in service.store.view(lambda tx: tx.pools_with("placed")):
+        try:
+            done += admit_in(service, pool_id, asking)
+        except Exception:
+            log.exception("the reservations that are placed in pool %s did not all become active", pool_id)
+    return done
+
+
+def admit_in(service: Service, pool_id: str, asking: Asking) -> Counter[str]:
+    """Let in all that is placed in one pool: each becomes active, fails, or stays with the reason of today."""
+    last, done = None, Counter[str]()
+    while True:
+        pool, placed = service.store.view(partial(_placed, pool_id, last))
+        if not placed:
+            return done
+        heard = asking.ask(pool, placed)
+        done += service.store.transact(partial(_some, service, pool_id, last, heard))
+        last = placed[-1]
+
+
+def _placed(pool_id: str, after: Reservation | None, tx: Tx) -> tuple[Pool, list[Reservation]]:
+    """The next ones, with their pool as it is now."""
+    return known(tx.pool_state(pool_id, [])), tx.oldest(pool_id, "placed", MOST, after)
+
+
+def _some(service: Service, pool_id: str, after: Reservation | None, heard: _Heard, tx: Tx) -> Counter[str]:
+    pool, placed = _placed(pool_id, after, tx)
+    bookings = Bookings(service, tx, ACTOR, pool, service.clock())
+    for reservation in placed:
+        bookings.save(reservation, _next(bookings, reservation, heard))
+    return bookings.done
+
+
+def _next(bookings: Bookings, reservation: Reservation, heard: _Heard) -> Reservation:
+    """The reservation after this round."""
+    needed = spending(bookings.pool, reservation)
+    if needed is None:
+        return rules.activate(reservation, bookings.now)
+    asked, verdict = heard.get(reservation.id, (None, None))
+    if asked != needed:
+        return reservation
+    if verdict is None:
+        return rules.wait(reservation, UNREACHED)
+    if not verdict.allowed:
+        return rules.fail(reservation, SPEND_LIMIT_REACHED, bookings.now)
+    return rules.activate(reservation, bookings.now)

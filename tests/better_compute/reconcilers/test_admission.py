@@ -1,0 +1,219 @@
+"""Admission: what is placed becomes active once billing allows it, and is metered from then on."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from better_compute.domain.problems import ComputeError, Problem
+from better_compute.reconcilers import admission
+from better_compute.reconcilers.admission import admit_all
+from better_compute.service.ports import Spending, Verdict
+from tests.better_compute.bills import Bills, billed, down, metered_pool, no, yes
+from tests.better_compute.plane import START, Plane
+from tests.better_compute.service.test_billing import rename
+from tests.statements import counted
+
+
+def shown(plane: Plane, reservation: Any) -> Any:
+    return plane.ask("sa_acme", "reservations/get", reservationId=reservation["id"]).data
+
+
+def told(plane: Plane, kind: str) -> list[Any]:
+    return [e for e in plane.events() if e["type"] == f"reservation.{kind}"]
+
+
+def used(plane: Plane, pool_id: str) -> int:
+    [row] = plane.ask("sa_acme", "pools/get", poolId=pool_id).data["quotas"]
+    return int(row["used"])
+
+
+def test_what_is_placed_becomes_active_with_one_event_of_admission(either: Plane) -> None:
+    pool_id = metered_pool(either, 8, policy={})
+    reservation = either.reserve(pool_id, resources={"gpu": 2})
+    either.time.now += 5
+    assert admit_all(either.service) == {"active": 1}
+    now = shown(either, reservation)
+    assert (now["state"], now["activatedAt"]) == ("active", START + 5)
+    [event] = told(either, "activated")
+    assert (event["actorId"], event["toTenantId"], event["poolId"]) == ("admission", "acme", pool_id)
+    assert admit_all(either.service) == {}
+    assert len(told(either, "activated")) == 1
+
+
+def test_billing_is_asked_again_before_it_becomes_active(either: Plane) -> None:
+    bills = Bills()
+    plane = billed(either, bills)
+    pool_id = metered_pool(plane, 8)
+    reservation = plane.reserve(pool_id, resources={"gpu": 3})
+    assert admit_all(plane.service) == {"active": 1}
+    assert shown(plane, reservation)["state"] == "active"
+    asked = Spending(tenant_id="acme", pool_id=pool_id, meter="gpu.h100.hours", atom="gpu", atoms=3)
+    assert bills.asked == [asked, asked]
+
+
+def test_what_billing_refuses_fails_and_gives_all_back(either: Plane) -> None:
+    bills = Bills()
+    plane = billed(either, bills)
+    pool_id = metered_pool(plane, 2)
+    reservation = plane.reserve(pool_id, resources={"gpu": 2})
+    bills.say = no
+    assert admit_all(plane.service) == {"failed": 1}
+    now = shown(plane, reservation)
+    assert (now["state"], now["reason"], now["endedAt"]) == ("failed", "SPEND_LIMIT_REACHED", START)
+    assert used(plane, pool_id) == 0
+    assert len(told(plane, "failed")) == 1
+    bills.say = yes
+    assert plane.reserve(pool_id, resources={"gpu": 2})["state"] == "placed", "its devices came free"
+    assert plane.ask("sa_acme", "usage/list", {"from": 0, "to": 2 * START}).data["items"] == []
+
+
+def test_where_billing_cannot_be_asked_it_stays_placed_and_says_so(either: Plane) -> None:
+    bills = Bills()
+    plane = billed(either, bills)
+    pool_id = metered_pool(plane, 8)
+    reservation = plane.reserve(pool_id)
+    bills.say = down
+    assert admit_all(plane.service) == {}
+    now = shown(plane, reservation)
+    assert (now["state"], now["reason"]) == ("placed", "billing could not be asked")
+    assert used(plane, pool_id) == 1
+    bills.say = yes
+    assert admit_all(plane.service) == {"active": 1}
+    assert "reason" not in shown(plane, reservation)
+
+
+def test_a_reason_that_is_there_is_not_written_again(plane: Plane) -> None:
+    bills = Bills()
+    pool_id = metered_pool(billed(plane, bills), 8)
+    plane.reserve(pool_id)
+    bills.say = down
+    admit_all(plane.service)
+    with counted() as statements:
+        admit_all(plane.service)
+    assert [s for s in statements if not s.startswith(("SELECT", "BEGIN"))] == []
+
+
+def test_once_billing_is_silent_the_rest_of_the_round_does_not_wait_for_it(
+    plane: Plane, caplog: pytest.LogCaptureFixture
+) -> None:
+    bills = Bills()
+    pools = [metered_pool(billed(plane, bills), 8) for _ in range(3)]
+    reservations = [plane.reserve(pool_id) for pool_id in pools for _ in range(2)]
+    free = metered_pool(plane, 1, policy={})
+    other = plane.reserve(free)
+    bills.say, bills.asked = down, []
+    with caplog.at_level(logging.WARNING):
+        assert admit_all(plane.service) == {"active": 1}
+    assert len(bills.asked) == 1
+    assert [shown(plane, r)["reason"] for r in reservations] == ["billing could not be asked"] * 6
+    assert shown(plane, other)["state"] == "active", "this pool does not want its word"
+    assert [r.message for r in caplog.records if "10.0.0.7" in r.message] != [], "the operator is told where"
+
+
+def test_a_round_asks_a_slow_billing_for_so_long_and_goes_on_in_the_next(plane: Plane) -> None:
+    bills = Bills()
+    pool_id = metered_pool(billed(plane, bills), 8)
+    reservations = [plane.reserve(pool_id) for _ in range(5)]
+
+    def slowly(_: Spending) -> Verdict:
+        plane.time.now += 4_000
+        return Verdict(True)
+
+    bills.say = slowly
+    assert [admit_all(plane.service)["active"] for _ in range(3)] == [3, 2, 0]
+    assert all(shown(plane, r)["state"] == "active" and "reason" not in shown(plane, r) for r in reservations)
+
+
+def test_a_word_about_something_else_lets_nothing_in(plane: Plane) -> None:
+    """The policy is read again under the lock: it may want a word that was not asked for."""
+    bills = Bills()
+    pool_id = metered_pool(billed(plane, bills), 8)
+    reservation = plane.reserve(pool_id)
+
+    def meanwhile(_: Spending) -> Verdict:
+        plane.store.transact(lambda tx: rename(tx, pool_id))
+        return Verdict(True)
+
+    bills.say = meanwhile
+    assert admit_all(plane.service) == {}
+    assert shown(plane, reservation)["state"] == "placed"
+    bills.say = yes
+    assert admit_all(plane.service) == {"active": 1}
+    assert bills.asked[-1].meter == "gpu.h200.hours"
+
+
+def test_what_ends_while_billing_thinks_stays_ended(plane: Plane) -> None:
+    bills = Bills()
+    pool_id = metered_pool(billed(plane, bills), 8)
+    reservation = plane.reserve(pool_id)
+
+    def meanwhile(_: Spending) -> Verdict:
+        plane.ask("sa_acme", "reservations/end", reservationId=reservation["id"])
+        return Verdict(True)
+
+    bills.say = meanwhile
+    assert admit_all(plane.service) == {}
+    assert shown(plane, reservation)["state"] == "ended"
+    assert used(plane, pool_id) == 0
+
+
+def test_what_is_placed_in_a_pool_that_was_archived_becomes_active(plane: Plane) -> None:
+    pool_id = metered_pool(plane, 8, policy={})
+    reservation = plane.reserve(pool_id)
+    plane.ask("sa_fleet", "pools/archive", poolId=pool_id)
+    assert admit_all(plane.service) == {"active": 1}
+    assert shown(plane, reservation)["state"] == "active"
+
+
+def test_what_goes_wrong_in_one_pool_keeps_no_other_waiting(plane: Plane, caplog: pytest.LogCaptureFixture) -> None:
+    bills = Bills()
+    pools = sorted(metered_pool(billed(plane, bills), 8) for _ in range(3))
+    reservations = [plane.reserve(pool_id) for pool_id in pools]
+
+    def broken(spending: Spending) -> Verdict:
+        match pools.index(spending.pool_id):
+            case 0:
+                raise RuntimeError("a fault")
+            case 1:
+                raise ComputeError(Problem("INVALID_INPUT", "", "a strange word"))
+        return Verdict(True)
+
+    bills.say = broken
+    assert admit_all(plane.service) == {"active": 1}
+    assert [shown(plane, r)["state"] for r in reservations] == ["placed", "placed", "active"]
+    assert all(pool_id in caplog.text for pool_id in pools[:2])
+
+
+def test_more_than_one_transaction_takes_are_all_let_in(either: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "MOST", 2)
+    pool_id = metered_pool(either, 8, policy={})
+    for _ in range(5):
+        either.reserve(pool_id)
+        either.time.now += 1
+    assert admit_all(either.service) == {"active": 5}
+
+
+def test_a_kill_between_two_transactions_leaves_whole_steps(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "MOST", 2)
+    pool_id = metered_pool(plane, 8, policy={})
+    reservations = [plane.reserve(pool_id) for _ in range(5)]
+    some, steps = admission._some, iter(range(9))
+
+    def killed(*given: Any) -> Any:
+        if next(steps) == 1:
+            some(*given)
+            raise KeyboardInterrupt
+        return some(*given)
+
+    monkeypatch.setattr(admission, "_some", killed)
+    with pytest.raises(KeyboardInterrupt):
+        admit_all(plane.service)
+    states = [shown(plane, r)["state"] for r in reservations]
+    assert sorted(states) == ["active"] * 2 + ["placed"] * 3
+    assert len(told(plane, "activated")) == 2
+    monkeypatch.setattr(admission, "_some", some)
+    assert admit_all(plane.service) == {"active": 3}
+    assert len(told(plane, "activated")) == 5
