@@ -80,8 +80,7 @@ def _cpu_ids(scope: Scope, vcpu: int) -> Iterator[Problem]:
             said = f"CPU {ids[-1][1]} is a sibling that goes with smt off: those that stay are 0 to {vcpu - 1}"
         else:
             continue
-        near = within(ids, vcpu)
-        yield problem(f"cpu.{name}", said, f"use {spell_ranges(near)}" if near else "")
+        yield problem(f"cpu.{name}", said, f"use {spell_ranges(within(ids, vcpu) or [(0, vcpu - 1)])}")
 
 
 def _turns_smt_off(scope: Scope) -> bool:
@@ -99,7 +98,7 @@ def _memory(scope: Scope, hosts: HostBounds, installed: int) -> Iterator[Problem
     kept_gib = scope.get("hostReserve.memoryGiB")
     is_kept = isinstance(kept_gib, int | float) and not isinstance(kept_gib, bool) and kept_gib > 0
     kept = ceil(kept_gib * MIB_PER_GIB) if is_kept else 0
-    pages = pages_of(scope)
+    pages = {field: mib for field, mib in pages_of(scope).items() if mib}
     if scope.get("hugepages") is None and hosts.room_mib is not None:
         installed, what = hosts.room_mib, "beside its huge pages"
     else:
@@ -108,13 +107,16 @@ def _memory(scope: Scope, hosts: HostBounds, installed: int) -> Iterator[Problem
         said = f"{kept_gib} GiB kept back leave none of the {_gib(installed)} GiB {what} on the smallest host"
         yield problem("hostReserve.memoryGiB", said, _at_most((installed - 1) // MIB_PER_GIB))
     # With something kept back for the host, something must be left to sell; all of the memory may be pages.
-    elif sum(pages.values()) > (room := installed - kept - bool(kept)):
+    elif pages and (over := sum(pages.values()) + kept + bool(kept) - installed) > 0:
         field = max(pages, key=lambda name: pages[name])
-        beside = f" and {kept_gib} GiB kept back" if kept else ""
-        said = f"{_gib(sum(pages.values()))} GiB of huge pages{beside} do not fit into the {_gib(installed)} GiB of the"
-        left = room - sum(pages.values()) + pages[field]
-        each = MIB_PER_PAGE.get(field.rpartition(".")[2])
-        yield problem(field, f"{said} smallest host", _at_most(left // each) if each else "")
+        taken = f"{_gib(sum(pages.values()))} GiB of huge pages" + (f" and {kept_gib} GiB kept back" if kept else "")
+        said = f"{taken} do not fit into the {_gib(installed)} GiB of the smallest host"
+        yield problem(field, said, _fewer(field, max(0, pages[field] - over)))
+
+
+def _fewer(field: str, mib: int) -> str:
+    each = MIB_PER_PAGE.get(field.rpartition(".")[2])
+    return _at_most(mib // each) if each else f"use {_gib(mib)} GiB in all"
 
 
 def _gib(mib: int) -> str:

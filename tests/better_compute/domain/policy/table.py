@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ruamel.yaml import YAML
 
+from better_compute.domain.atoms import ATOMS
 from better_compute.domain.bounds import NO_HOSTS, HostBounds
 from better_compute.domain.inventory import Inventory
 
@@ -29,7 +30,7 @@ class Case:
     policy: dict[str, Any]
     at: str = ""
     hint: str = ""
-    pool: Mapping[str, Any] = field(default_factory=dict)
+    pool: dict[str, Any] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
@@ -44,6 +45,7 @@ class Case:
             "gpuModel": usual["model"],
             "sharing": usual["sharing"],
             "agent": usual["agent"],
+            "ownerQuota": {ATOMS[usual["sharing"]]: 8},
         }
 
     @property
@@ -56,7 +58,8 @@ class Case:
         bounds = NO_HOSTS
         for each in self.inventories:
             words = {"memoryGiB": "memory_gib", "hugepages2Mi": "hugepages_2mi", "hugepages1Gi": "hugepages_1gi"}
-            bounds = bounds.beside(Inventory(**{words.get(name, name): value for name, value in each.items()}))
+            stated: dict[str, Any] = {words.get(name, name): value for name, value in each.items()}
+            bounds = bounds.beside(Inventory(**stated))
         return bounds
 
     @property
@@ -69,7 +72,7 @@ class Case:
         return not self.inventories and not self.before
 
     def __str__(self) -> str:
-        return f"{self.row}-{self.verdict}-{self.policy}-{dict(self.pool)}"
+        return f"{self.row}-{self.verdict}-{self.policy}-{self.pool}"
 
 
 @cache

@@ -9,6 +9,7 @@ import pytest
 from better_compute.domain.bounds import HostBounds
 from better_compute.domain.policy import check_policy, validate
 from better_compute.domain.policy.fields import FIELDS
+from better_compute.domain.policy.rules import RULES
 from better_compute.domain.policy.scope import Scope
 from better_compute.domain.problems import NOT_FOUND, ComputeError, Problem
 from tests.better_compute.domain.policy.table import ATTESTORS, SEVERITY, Case, cases, rows
@@ -72,7 +73,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, fault: Exception) -> list[Problem]:
     def fail(_: Scope) -> list[Problem]:
         raise fault
 
-    rules = tuple((top, fail if top == "kubernetes" else rule) for top, rule in validate.RULES)
+    rules = tuple((top, fail if top == "kubernetes" else rule) for top, rule in RULES)
     monkeypatch.setattr(validate, "RULES", rules)
     return check_policy(KUBERNETES, sharing="exclusive", class_="vps-host", attestors=None)
 

@@ -13,8 +13,8 @@ from better_compute.domain.problems import Problem
 
 DATA = Path(__file__).parent.parent / "data" / "mig_profiles.yaml"
 CARDS: dict[str, dict[int, dict[str, list[int]]]] = YAML(typ="safe", pure=True).load(DATA)
-PROFILES = [
-    (family, memory, profile, *numbers)
+PROFILES: list[tuple[str, int, str, int, int, int]] = [
+    (family, memory, profile, *numbers)  # type: ignore[misc]
     for family, cards in CARDS.items()
     for memory, profiles in cards.items()
     for profile, numbers in profiles.items()
