@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from better_compute.domain.atoms import ATOMS
@@ -89,6 +89,11 @@ class Work:
     pending_atoms: int = 0
     booked_atoms: int = 0
 
+    @property
+    def running(self) -> int:
+        """Reservations that hold what they asked for."""
+        return self.placed + self.active
+
 
 @dataclass(frozen=True, slots=True)
 class Provided:
@@ -112,6 +117,11 @@ class Rollup:
     instances: int = 0
     work: Mapping[str, Work] = field(default_factory=dict)
     resources: Mapping[str, Provided] = field(default_factory=dict)
+
+    @property
+    def total_work(self) -> Work:
+        """That of all tenants together."""
+        return Work(*(sum(getattr(work, each.name) for work in self.work.values()) for each in fields(Work)))
 
 
 @dataclass(slots=True)
@@ -146,6 +156,16 @@ class PoolState:
 
     def rows(self, tenant_id: str) -> Mapping[str, QuotaRow]:
         return self.quotas.get(tenant_id, {})
+
+    @property
+    def booked(self) -> dict[str, int]:
+        """What all tenants together have booked of each resource; those of which nothing is are left out."""
+        used: dict[str, int] = {}
+        for rows in self.quotas.values():
+            for resource, row in rows.items():
+                if row.used:
+                    used[resource] = used.get(resource, 0) + row.used
+        return used
 
     def limits(self, tenant_id: str) -> dict[str, int]:
         """A tenant's quota: resource -> max."""

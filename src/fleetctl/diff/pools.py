@@ -74,10 +74,8 @@ def _pruned(state: PoolState, entry: PoolEntry) -> PoolDiff:
 
 def _is_busy(state: PoolState) -> bool:
     """Whether a reservation waits for the pool or runs in it."""
-    works = state.rollup.work.values()
-    return any(work.pending or work.placed or work.active for work in works) or any(
-        row.used for rows in state.quotas.values() for row in rows.values()
-    )
+    work = state.rollup.total_work
+    return bool(work.pending or work.running or state.booked)
 
 
 def _compare_pool(entry: PoolEntry, state: PoolState | None) -> PoolDiff | None:

@@ -58,8 +58,6 @@ def _tally(
 def _use(state: PoolState) -> str:
     """What runs in a pool: reservations that are placed or active, or else quota that is in use; empty where nothing
     does."""
-    running = sum(work.placed + work.active for work in state.rollup.work.values())
-    if running:
+    if running := state.rollup.total_work.running:
         return count(running, "reservation")
-    used = {resource for rows in state.quotas.values() for resource, row in rows.items() if row.used}
-    return f"{listed(sorted(used), 'resource')} booked" if used else ""
+    return f"{listed(sorted(state.booked), 'resource')} booked" if state.booked else ""

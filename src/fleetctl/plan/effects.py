@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from better_compute.domain.nodes import atoms_per_gpu, schedulable_atoms
@@ -16,14 +15,11 @@ _TOLD = 5
 def of_archive(live: PoolState, pool: Pool) -> tuple[str, ...]:
     """The dangerous first: pending reservations fail, the others run to their end (rule pool.archive)."""
     held = sorted(tenant_id for tenant_id in live.offers if tenant_id != pool.owner_id)
-    booked: Counter[str] = Counter()
-    for rows in live.quotas.values():
-        booked.update({resource: row.used for resource, row in rows.items()})
     return (
         "cannot be undone: no pool can have this key again",
         *([f"withdraws what it offers to {listed(held, 'tenant')}"] if held else ()),
         *_ended(live.rollup.work),
-        *_booked(booked),
+        *_booked(live.booked),
     )
 
 
@@ -80,7 +76,7 @@ def _ended(work: Mapping[str, Work]) -> Iterator[str]:
     """What becomes of tenants' reservations when the pool is theirs no more."""
     for tenants, pending in _largest({tenant_id: each.pending for tenant_id, each in work.items()}):
         yield f"{count(pending, 'pending reservation')} of {tenants} will fail with PoolGone"
-    running = {tenant_id: each.placed + each.active for tenant_id, each in work.items()}
+    running = {tenant_id: each.running for tenant_id, each in work.items()}
     for tenants, number in _largest(running):
         runs = "runs on and charges" if number == 1 else "run on and charge"
         yield f"{count(number, 'placed or active reservation')} of {tenants} {runs}"

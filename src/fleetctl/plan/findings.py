@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 
 from better_compute.domain.problems import INVALID_STATE, UNCHECKED, Problem
@@ -58,18 +58,10 @@ def _waiting(waiting: Waiting) -> Problem:
 
 def _work(state: PoolState) -> str:
     """What keeps a replaced pool."""
-    works = state.rollup.work.values()
-    numbers = {name: sum(getattr(work, name) for work in works) for name in ("pending", "placed", "active")}
+    work = state.rollup.total_work
+    numbers = {"pending": work.pending, "placed": work.placed, "active": work.active}
     told = [count(number, f"{name} reservation") for name, number in numbers.items() if number]
-    return ", ".join(told) if told else ", ".join(_used(state))
-
-
-def _used(state: PoolState) -> Iterator[str]:
-    used: dict[str, int] = {}
-    for rows in state.quotas.values():
-        for resource, row in rows.items():
-            used[resource] = used.get(resource, 0) + row.used
-    return (f"{number} {resource} in use" for resource, number in sorted(used.items()) if number)
+    return ", ".join(told or [f"{number} {resource} in use" for resource, number in sorted(state.booked.items())])
 
 
 def _removed(removed: Removed, comparison: Comparison, taken: Collection[str | None]) -> Problem:

@@ -170,12 +170,19 @@ def _machines(archived: Sequence[Operation], does: Consequences) -> Counter[str]
 
 
 def _ending(ended: Sequence[Grant], archived: Sequence[Operation], tenant_id: str, live: Live) -> str:
-    """What waits in pools that end for a tenant, and what runs on in those that are archived, whosever it is."""
+    """What waits in pools that end for a tenant, and what runs on in those that are archived, whosever it is; of a pool
+    without reservations what is booked in it."""
     pools = {*(grant.operation.pool_id for grant in ended), *(operation.pool_id for operation in archived)}
     waiting = [live.pools[pool_id].rollup.work.get(tenant_id) for pool_id in pools]
     pending = sum(work.pending for work in waiting if work)
-    works = [work for operation in archived for work in live.pools[operation.pool_id].rollup.work.values()]
-    running = sum(work.placed + work.active for work in works)
-    told = f"; {count(pending, 'pending reservation')} will fail" if pending else ""
-    runs = "runs" if running == 1 else "run"
-    return told + (f"; {count(running, 'placed or active reservation')} {runs} on" if running else "")
+    running, booked = 0, Counter[str]()
+    for state in (live.pools[operation.pool_id] for operation in archived):
+        running += (work := state.rollup.total_work.running)
+        booked.update({} if work else state.booked)
+    told = [f"{count(pending, 'pending reservation')} will fail"] if pending else []
+    if running:
+        told.append(f"{count(running, 'placed or active reservation')} {'runs' if running == 1 else 'run'} on")
+    if booked:
+        amounts = [f"{number} {resource}" for resource, number in sorted(booked.items())]
+        told.append(f"{joined(amounts)} in use stay booked")
+    return "".join(f"; {each}" for each in told)

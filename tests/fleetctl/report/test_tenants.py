@@ -54,6 +54,19 @@ def test_the_owner_loses_the_machines_of_a_pool_that_is_archived_and_is_told_wha
     )
 
 
+def test_what_is_booked_in_a_pool_that_is_archived_is_told_where_no_reservation_is_known() -> None:
+    """As the guard of pools in use counts it."""
+    world = World()
+    world.pool("fra1-a", {"acme": {"gpu": 8, "vcpu": 64}}, used={"acme": 5})
+    world.pool("fra1-b", {"acme": {"gpu": 8}}, used={"acme": 2})
+    world.pool("fra1-c", {"acme": {"gpu": 8}}, used={"acme": 1})
+    world.pools[pool_id("fra1-c")].rollup = Rollup(work={"acme": Work(placed=1)})
+    entries = "".join(f"  - {{idempotencyKey: fra1-{key}, archived: true}}\n" for key in "abc")
+    report = world.report(entries)
+    (loss,) = (one for one in report["losses"] if one["tenantId"] == "root")
+    assert loss["sentence"].endswith("; 1 placed or active reservation runs on; 7 gpu in use stay booked")
+
+
 def test_slots_are_called_that() -> None:
     world = World()
     world.pool("fra1-a", sharing="mps", policy={"gpu": {"slots": 4}}, owner_quota={"gpu.slot": 64})
