@@ -86,6 +86,7 @@ def _pools(client: Client, site_id: str) -> None:
     assert [row.resource for row in client.quotas.list(pool.id, "acme")] == ["gpu", "vcpu"]
     assert client.pools.get(pool.id) == client.pools.list(ids=[pool.id]).items[0] == client.pools.all()[0][0]
     _nodes(client, pool.id)
+    _reservations(client, pool.id)
     assert client.pools.unoffer(UnofferPool(tenant_id="root", pool_id=pool.id, to_tenant_id="acme")) is True
     assert client.pools.archive(ArchivePool(tenant_id="root", pool_id=pool.id)).archived
     page = client.events.list(types=["pool.*"], pool_ids=[pool.id], limit=2)
@@ -103,6 +104,21 @@ def _nodes(client: Client, pool_id: str) -> None:
     with pytest.raises(ComputeError, match="no join token"):
         client.nodes.join(pool_id, join_token=token, inventory={})
     assert client.pools.get(pool_id).rollup.gpus == 1
+
+
+def _reservations(client: Client, pool_id: str) -> None:
+    made = client.reservations.create(pool_id, {"gpu": 1}, selectors={"vramGiB": [80]}, idempotency_key="k")
+    assert (made.state, made.selectors) == ("placed", {"vramGiB": [80]})
+    assert client.reservations.create(pool_id, {"gpu": 1}, selectors={"vramGiB": 80}, idempotency_key="k") == made
+    waiting = client.reservations.create(pool_id, {"gpu": 1})
+    assert client.reservations.get(made.id) == made
+    assert [r.id for r in client.reservations.list()] == sorted([made.id, waiting.id])
+    assert client.reservations.list(pool_id, ["pending"]) == [waiting]
+    rollup = client.pools.get(pool_id).rollup
+    assert (rollup.work["root"].placed, rollup.work["root"].pending_atoms) == (1, 1)
+    assert rollup.resources["vcpu"].booked == 0
+    for one in (made, waiting):
+        assert client.reservations.end(one.id).state == "ended"
 
 
 def test_lists_of_many_pages_come_whole(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,7 +209,7 @@ def test_a_step_is_allowed_and_told_or_a_fault(first: Status, then: str) -> None
     assert after.state == then
     assert after.reason == ("maxPending" if then == "failed" else None), "a reason lasts as long as its state"
     event = events.of_reservation("root", before, after)
-    assert type(event) is ALLOWED[first, then]  # type: ignore[comparison-overlap]
+    assert type(event) is ALLOWED[first, then]
     assert (event.owner_id, event.pool_id, event.to_tenant_id) == ("root", "pool_1", "acme")
 
 

@@ -47,7 +47,7 @@ def end(plane: Plane, reservation_id: str) -> None:
 
 def used(plane: Plane, pool_id: str, tenant_id: str = "acme") -> int:
     rows = plane.ask("sa_fleet", "quotas/list", poolId=pool_id, toTenantId=tenant_id).data["items"]
-    return next(row["used"] for row in rows if row["resource"] == "gpu")
+    return sum(row["used"] for row in rows if row["resource"] == "gpu")
 
 
 def test_what_waits_is_placed_when_capacity_comes(either: Plane) -> None:
@@ -171,7 +171,12 @@ def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.
     monkeypatch.setattr(Bookings, "find", slowly)
     transactions: list[Any] = []
     transact = plane.store.transact
-    monkeypatch.setattr(plane.store, "transact", lambda work: transactions.append(transact(work)) or transactions[-1])
+
+    def noted(work: Any) -> Any:
+        transactions.append(transact(work))
+        return transactions[-1]
+
+    monkeypatch.setattr(plane.store, "transact", noted)
     placer.place_all(plane.service)
     assert [seen(plane, one)[0] for one in made] == ["placed"] * 4
     assert [last and last.id for last, *_ in transactions] == [made[1], made[3], None]

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup, Work
+from better_compute.domain.state import Offer, Pool, PoolState, Provided, QuotaRow, Rollup, Work
 from better_compute.wire import decode, show
 
 POOL = Pool(
@@ -38,6 +38,7 @@ STATE = PoolState.whole(
             "globex": Work(placed=1, active=2, booked_atoms=6),
             "acme": Work(pending=3, placed=1, pending_atoms=24, booked_atoms=1),
         },
+        resources={"vcpu": Provided(384, 24)},
     ),
 )
 
@@ -103,6 +104,7 @@ def test_the_owner_sees_offers_and_machines_where_it_asks_for_them() -> None:
             "globex": {"pending": 0, "placed": 1, "active": 2, "pendingAtoms": 0, "bookedAtoms": 6},
         },
         "instances": 0,
+        "resources": {"vcpu": {"total": 384, "booked": 24}},
     }
     assert list(seen["rollup"]["reservations"]) == ["acme", "globex"]
     assert "offers" not in shown("root", "rollup")

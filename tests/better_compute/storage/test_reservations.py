@@ -1,0 +1,358 @@
+"""Reservations as they are kept: found by their keys, in order, and written with all that they book or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import IntegrityError
+
+from better_compute.domain.devices import Device
+from better_compute.domain.hosts import Host, HostRow
+from better_compute.domain.reservations import Reservation, activate, canonical, end, place, wait
+from better_compute.domain.state import PoolState, Provided, Work
+from better_compute.service.ports import HeldReservation, ReservationQuery, Tx
+from better_compute.storage import SqlStore
+from tests.better_compute.storage.changes import (
+    carry_out,
+    counted,
+    events,
+    is_chain,
+    new_event,
+    opened,
+    pool_state,
+    populate,
+)
+from tests.better_compute.storage.test_lists import explained
+from tests.builders import NOW, a_node, a_reservation
+from tests.decisions import create, offer
+
+
+@pytest.fixture
+def pools(store: SqlStore) -> SqlStore:
+    """Two pools of root's that acme is offered, the first with a host of four GPUs and 16 vcpu."""
+    for pool_id in ("pool_1", "pool_2"):
+        carry_out(store, create(pool_id=pool_id))
+        carry_out(store, offer("acme", {"gpu": 8, "vcpu": 100}, pool_id=pool_id))
+    add_hosts(store, a_host("node_1", 4))
+    return store
+
+
+def a_host(node_id: str, gpus: int, pool_id: str = "pool_1", **fields: Any) -> Host:
+    devices = tuple(Device(position=n, product="NVIDIA H100 80GB HBM3", vram_gib=80) for n in range(gpus))
+    rows = {"vcpu": HostRow(resource="vcpu", total=16, ratio="1")}
+    return Host(node=a_node(node_id, pool_id=pool_id, **fields), devices=devices, rows=rows)
+
+
+def add_hosts(store: SqlStore, *hosts: Host) -> None:
+    store.transact(lambda tx: tx.save_hosts([(None, host) for host in hosts]))
+
+
+def save(
+    store: SqlStore, before: Reservation | None, after: Reservation, *positions: int, event: bool = False
+) -> Reservation:
+    def work(tx: Tx) -> None:
+        tx.pool_state(after.pool_id, [])
+        told = new_event(type="reservation.placed", pool_id=after.pool_id) if event else None
+        tx.save_reservation(before, after, told, positions)
+
+    store.transact(work)
+    return after
+
+
+def placed(reservation_id: str = "rsv_1", **fields: Any) -> Reservation:
+    return place(a_reservation(reservation_id, **fields), "node_1", NOW + 1)
+
+
+def host(store: SqlStore) -> Host:
+    [found] = store.view(lambda tx: tx.hosts("pool_1", 10, None))
+    return found
+
+
+def free(store: SqlStore) -> int:
+    """How many devices of the host are free by its count."""
+    found = [
+        least
+        for least in range(5)
+        if store.view(lambda tx, n=least: tx.bookable("pool_1", n, 10, None))  # type: ignore[misc]
+    ]
+    return max(found, default=-1)
+
+
+def test_a_reservation_comes_back_as_it_was(pools: SqlStore) -> None:
+    selectors = canonical({"rack": ["r1", "r2"], "vramGiB": [80, "80"]})
+    first = a_reservation(
+        selectors=selectors, idempotency_key="k", reason="no-capacity", resources={"gpu": 2, "vcpu": 3}
+    )
+    save(pools, None, first)
+    assert pools.view(lambda tx: tx.reservation("rsv_1")) == HeldReservation(first, "root", archived=False)
+    second = save(pools, first, place(first, "node_1", NOW + 1), 0, 1)
+    third = save(pools, second, wait(second, "billing could not be asked"))
+    fourth = save(pools, third, activate(third, NOW + 2))
+    fifth = save(pools, fourth, end(fourth, NOW + 3))
+    assert pools.view(lambda tx: tx.reservation("rsv_1")) == HeldReservation(fifth, "root", archived=False)
+    assert pools.view(lambda tx: tx.reservation("rsv_2")) is None
+
+
+def test_a_booking_takes_and_its_end_gives_back(pools: SqlStore) -> None:
+    first = save(pools, None, placed(resources={"gpu": 2, "vcpu": 10}), 1, 3)
+    held = host(pools)
+    assert [d.reservation_id for d in held.devices] == [None, "rsv_1", None, "rsv_1"]
+    assert (held.rows["vcpu"].allocated, free(pools)) == (10, 2)
+    assert {r: row.used for r, row in pool_state(pools).rows("acme").items()} == {"gpu": 2, "vcpu": 10}
+    active = save(pools, first, activate(first, NOW + 2))
+    assert host(pools) == held
+    save(pools, active, end(active, NOW + 3))
+    assert host(pools) == a_host("node_1", 4)
+    assert free(pools) == 4
+    assert {r: row.used for r, row in pool_state(pools).rows("acme").items()} == {"gpu": 0, "vcpu": 0}
+
+
+def test_a_device_that_is_leaving_goes_with_its_booking(pools: SqlStore) -> None:
+    first = save(pools, None, placed(resources={"gpu": 2}), 0, 1)
+    before = host(pools)
+    kept = tuple(replace(d, leaving=d.position == 1) for d in before.devices)
+    after = replace(before, devices=kept)
+    pools.transact(lambda tx: tx.save_hosts([(before, after)]))
+    save(pools, first, end(first, NOW + 2))
+    assert [d.position for d in host(pools).devices] == [0, 2, 3]
+    assert free(pools) == 3
+
+
+def test_what_ends_on_a_machine_that_cannot_be_booked_any_more_frees_no_device_of_it(pools: SqlStore) -> None:
+    first = save(pools, None, placed(resources={"gpu": 2}), 0, 1)
+    before = host(pools)
+    after = replace(before, node=a_node("node_1", quarantined="Quux"))
+    pools.transact(lambda tx: tx.save_hosts([(before, after)]))
+    save(pools, first, end(first, NOW + 2))
+    assert pools.view(lambda tx: tx.bookable("pool_1", 0, 10, None)) == []
+
+
+WRONG: dict[str, tuple[Reservation, tuple[int, ...]]] = {
+    "more than the quota": (placed(resources={"gpu": 4, "vcpu": 101}), (0, 1, 2, 3)),
+    "no quota row": (placed(resources={"gpu": 1, "diskGiB": 1}), (0,)),
+    "more than the host row": (placed(resources={"gpu": 1, "vcpu": 17}), (0,)),
+    "no host row": (placed(resources={"gpu": 1, "memoryGiB": 1}), (0,)),
+    "a device that is booked": (placed("rsv_2"), (3,)),
+    "a device that is not there": (placed("rsv_2"), (4,)),
+    "fewer devices than atoms": (placed("rsv_2", resources={"gpu": 2}), (0,)),
+    "a device twice": (placed("rsv_2", resources={"gpu": 2}), (0, 0)),
+    "another node": (place(a_reservation("rsv_2"), "node_9", NOW), (0,)),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_booking_that_is_not_so_is_a_fault_and_leaves_nothing(pools: SqlStore, wrong: str) -> None:
+    carry_out(pools, offer("acme", {"gpu": 8, "vcpu": 100, "memoryGiB": 100}))
+    save(pools, None, placed("rsv_0"), 3)
+    before, rows = host(pools), pool_state(pools).quotas
+    reservation, positions = WRONG[wrong]
+    with pytest.raises(RuntimeError):
+        save(pools, None, reservation, *positions)
+    assert host(pools) == before
+    assert pool_state(pools).quotas == rows
+    assert pools.view(lambda tx: tx.reservation(reservation.id)) is None
+
+
+def test_a_step_from_a_state_that_it_is_not_in_is_a_fault(pools: SqlStore) -> None:
+    first = save(pools, None, placed(), 0)
+    save(pools, first, end(first, NOW + 2))
+    with pytest.raises(RuntimeError):
+        save(pools, first, end(first, NOW + 3))
+    assert pool_state(pools).rows("acme")["gpu"].used == 0
+
+
+def test_a_second_one_of_an_id_is_never_taken_for_the_first(pools: SqlStore) -> None:
+    first = save(pools, None, a_reservation())
+    with pytest.raises(IntegrityError):
+        save(pools, None, a_reservation(pool_id="pool_2"))
+    found = pools.view(lambda tx: tx.reservation("rsv_1"))
+    assert found is not None
+    assert found.reservation == first
+
+
+def fill(store: SqlStore) -> None:
+    """In each pool two of acme's, one of root's and one of globex's, in states of all kinds."""
+    numbers = iter(range(100))
+    for pool_id in ("pool_1", "pool_2"):
+        for tenant_id in ("acme", "root", "acme", "globex"):
+            number = next(numbers)
+            made = a_reservation(f"rsv_{99 - number}", pool_id=pool_id, tenant_id=tenant_id, created_at=NOW + number)
+            save(store, None, made)
+            if number % 2:
+                save(store, made, end(made, NOW))
+
+
+Key = tuple[str, str]
+
+
+def page(
+    store: SqlStore, tenant_id: str, after: Sequence[Key], limit: int, room: int | None = None, **query: Any
+) -> tuple[list[Key], bool]:
+    """Pool and id of those after the last of some, and whether there was no room for more."""
+
+    def read(tx: Tx) -> tuple[list[Key], bool]:
+        tx.room = room
+        last = after[-1] if after else ()
+        found = tx.reservations(ReservationQuery(tenant_id=tenant_id, limit=limit, after=last, **query))
+        return [(held.reservation.pool_id, held.reservation.id) for held in found], tx.cut
+
+    return store.view(read)
+
+
+def walk(store: SqlStore, tenant_id: str, limit: int, **query: Any) -> list[Key]:
+    """All of them, page by page."""
+    found: list[Key] = []
+    while more := page(store, tenant_id, found, limit, **query)[0]:
+        assert len(more) <= limit
+        found += more
+    return found
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+def test_the_owner_walks_all_of_its_pools_and_others_their_own(pools: SqlStore, limit: int) -> None:
+    carry_out(pools, create(pool_id="pool_3"))
+    fill(pools)
+    everything = [(p, f"rsv_{n}") for p, ns in (("pool_1", (96, 97, 98, 99)), ("pool_2", (92, 93, 94, 95))) for n in ns]
+    assert walk(pools, "root", limit) == everything
+    acmes = [("pool_1", "rsv_97"), ("pool_1", "rsv_99"), ("pool_2", "rsv_93"), ("pool_2", "rsv_95")]
+    assert walk(pools, "acme", limit) == acmes
+    assert walk(pools, "acme", limit, pool_id="pool_2") == acmes[2:]
+    assert walk(pools, "root", limit, pool_id="pool_1") == everything[:4]
+    assert walk(pools, "initech", limit) == []
+    for states, parity in (
+        ({"pending", "placed", "active"}, 1),
+        ({"pending"}, 1),
+        ({"ended"}, 0),
+        ({"ended", "failed"}, 0),
+    ):
+        found = walk(pools, "root", limit, states=states)
+        assert found == [key for key in everything if int(key[1][4:]) % 2 == parity]
+
+
+def test_a_page_without_room_ends_where_both_of_its_parts_are_whole(pools: SqlStore) -> None:
+    fill(pools)
+    whole = walk(pools, "root", 100)
+    for room in (1, 200, 300, 600, 10_000):
+        found: list[Key] = []
+        cut = True
+        while cut:
+            more, cut = page(pools, "root", found, 100, room)
+            assert more
+            found += more
+        assert found == whole
+
+
+def test_the_oldest_of_a_pool_in_a_state_come_first(pools: SqlStore) -> None:
+    for n, at in enumerate((5, 3, 3, 9)):
+        save(pools, None, a_reservation(f"rsv_{n}", created_at=NOW + at))
+    save(pools, None, placed("rsv_8"), 0)
+    save(pools, None, a_reservation("rsv_9", pool_id="pool_2"))
+
+    def oldest(limit: int, after: Reservation | None) -> list[Reservation]:
+        return pools.view(lambda tx: tx.oldest("pool_1", "pending", limit, after))
+
+    first = oldest(3, None)
+    assert [r.id for r in first] == ["rsv_1", "rsv_2", "rsv_0"]
+    assert [r.id for r in oldest(3, first[-1])] == ["rsv_3"]
+    assert [r.id for r in pools.view(lambda tx: tx.oldest("pool_1", "placed", 9, None))] == ["rsv_8"]
+    assert pools.view(lambda tx: tx.pools_with("pending")) == ["pool_1", "pool_2"]
+    assert pools.view(lambda tx: tx.pools_with("placed")) == ["pool_1"]
+    assert pools.view(lambda tx: tx.pending("pool_1", "acme")) == (4, 4)
+    assert pools.view(lambda tx: tx.pending("pool_1", "root")) == (4, 0)
+    assert pools.view(lambda tx: tx.pending("pool_3", "root")) == (0, 0)
+
+
+def test_hosts_come_with_the_fewest_free_devices_first(pools: SqlStore) -> None:
+    add_hosts(
+        pools,
+        a_host("node_2", 2),
+        a_host("node_3", 4),
+        a_host("node_0", 4),
+        a_host("node_4", 2, control="tenant"),
+        a_host("node_5", 2, quarantined="Quux"),
+        a_host("node_6", 2, role="infra"),
+        a_host("node_7", 2, "pool_2"),
+    )
+
+    def bookable(least: int, limit: int, after: Host | None) -> list[Host]:
+        return pools.view(lambda tx: tx.bookable("pool_1", least, limit, after))
+
+    found = bookable(1, 2, None)
+    found += bookable(1, 9, found[-1])
+    assert [h.node.id for h in found] == ["node_2", "node_0", "node_1", "node_3"]
+    assert found[0] == a_host("node_2", 2)
+    assert [h.node.id for h in bookable(3, 9, None)] == [
+        "node_0",
+        "node_1",
+        "node_3",
+    ]
+
+
+def test_work_and_host_rows_are_summed_up_in_two_statements(pools: SqlStore) -> None:
+    fill(pools)
+    save(pools, None, placed("rsv_1", resources={"gpu": 2, "vcpu": 5}), 0, 1)
+    add_hosts(pools, a_host("node_2", 2))
+    states: list[PoolState] = [pool_state(pools, "pool_1"), pool_state(pools, "pool_2")]
+    with counted(pools) as statements:
+        pools.view(lambda tx: tx.roll_up(states))
+    assert len([s for s in statements if s.startswith("SELECT")]) == 2
+    first, second = (state.rollup for state in states)
+    assert first.work == {"acme": Work(2, 1, 0, 2, 2)}
+    assert first.resources == {"vcpu": Provided(32, 5)}
+    assert second.work == {"acme": Work(pending=2, pending_atoms=2)}
+    assert second.resources == {}
+
+
+def test_an_event_is_written_with_its_step_and_raises_the_pools_revision(pools: SqlStore) -> None:
+    save(pools, None, placed(), 0, event=True)
+    found = events(pools)
+    assert found[-1].type == "reservation.placed"
+    assert is_chain(found)
+
+
+def test_nothing_that_grows_is_read_whole(sqlite_url: str) -> None:
+    """SQLite tells how it finds its rows."""
+    with opened(sqlite_url) as store:
+        populate(store)
+        carry_out(store, create())
+        carry_out(store, offer("acme", {"gpu": 8, "vcpu": 100}))
+        add_hosts(store, a_host("node_1", 4))
+        with counted(store) as statements:
+            first = save(store, None, placed(resources={"gpu": 1, "vcpu": 1}), 0, event=True)
+            save(store, first, end(first, NOW))
+            store.view(lambda tx: tx.reservation("rsv_1"))
+            store.view(lambda tx: tx.reservation_for("acme", "rsv_1"))
+            store.view(lambda tx: tx.has_reservations("acme", "pool_1"))
+            store.view(lambda tx: tx.oldest("pool_1", "pending", 50, first))
+            store.view(lambda tx: tx.pending("pool_1", "acme"))
+            store.view(lambda tx: tx.bookable("pool_1", 1, 50, None))
+            store.view(lambda tx: tx.roll_up([pool_state(store)]))
+            for pool_id in (None, "pool_1"):
+                for after in ((), ("pool_1", "rsv_0")):
+                    query = ReservationQuery(tenant_id="acme", limit=10, after=after, pool_id=pool_id)
+                    store.view(lambda tx, q=query: tx.reservations(q))  # type: ignore[misc]
+        assert len(statements) > 30
+        for statement in statements:
+            if statement.startswith(("SELECT", "UPDATE", "DELETE")):
+                plan = store._database.read(lambda c, s=statement: explained(c, s))  # type: ignore[misc]
+                assert "SCAN" not in plan, (statement, plan)
+                assert "GROUP BY" in statement or " IN (" in statement or "TEMP B-TREE" not in plan, (statement, plan)
+
+
+def test_what_lives_is_found_among_much_that_is_over(sqlite_url: str) -> None:
+    with opened(sqlite_url) as store:
+        populate(store)
+        with counted(store) as statements:
+            store.view(lambda tx: tx.pools_with("pending"))
+            store.view(lambda tx: tx.oldest("pool_1", "pending", 50, None))
+            store.view(lambda tx: tx.pending("pool_1", "acme"))
+        plans = [
+            store._database.read(lambda c, s=s: explained(c, s))  # type: ignore[misc]
+            for s in statements
+            if s.startswith("SELECT")
+        ]
+        assert len(plans) == 3
+        assert all("ix_reservations_live" in plan for plan in plans)
