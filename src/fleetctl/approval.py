@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fleetctl import history
+from fleetctl import history, paths
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.history import History, LastEvent, Subject
 from fleetctl.live import Live
@@ -157,22 +157,23 @@ def _altered(saved: SavedPlan, shown: Iterable[Mapping[str, Any]]) -> list[str]:
 def _unlike(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     """The fields that differ between two operations of one digest, and must not."""
     names = [name for name in one if name not in MAY_MOVE and one[name] != other[name]]
-    return [name for name in names if _in_one_form(name, one[name]) != _in_one_form(name, other[name])]
+    return [name for name in names if _in_one_form(name, one) != _in_one_form(name, other)]
 
 
-def _in_one_form(name: str, value: Any) -> Any:
+def _in_one_form(name: str, operation: Mapping[str, Any]) -> Any:
     """Files may spell the same in another way since."""
+    value, after = operation[name], operation["after"]
     if name == "changes":
-        return [{**change, "after": _wished(change)} for change in value]
+        return [{**change, "after": _wished(change, after)} for change in value]
     return canonical_after(value) if name == "after" else value
 
 
-def _wished(change: Mapping[str, Any]) -> Any:
-    """The later value, if there is one, in one form: below the names that lead to it."""
+def _wished(change: Mapping[str, Any], after: Any) -> Any:
+    """The later value, if there is one, in one form: below the names that lead to it in what the operation leaves."""
     if "after" not in change:
         return None
     value = change["after"]
-    for name in reversed(change["path"].split(".")):
+    for name in reversed(paths.read(change["path"], after)):
         value = {name: value}
     return canonical_after(value)
 

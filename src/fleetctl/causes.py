@@ -9,6 +9,7 @@ from typing import Any
 from better_compute.domain.state import PoolState, Terms
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.diff import Change, ChangeCause, Diff, OfferDiff, PoolDiff, offer_changes, policy_changes, quota_changes
+from fleetctl.paths import Path, outer
 
 
 def labelled(diff: Diff, was: Desired | None) -> Diff:
@@ -69,17 +70,17 @@ def _found(live: PoolState | None, before: _Pool) -> _Pool | None:
     return _Pool(live.pool.gpu_model, live.pool.policy, rows)
 
 
-def _paths(before: _Pool | None, after: _Pool | None) -> list[str] | None:
+def _paths(before: _Pool | None, after: _Pool | None) -> list[Path] | None:
     """Where the pool itself moved; None: everywhere, since it came or went."""
     if before is None or after is None:
         return None
-    paths = [change.path for change in policy_changes(before.policy, after.policy)]
+    paths = [change.at for change in policy_changes(before.policy, after.policy)]
     if before.gpu_model != after.gpu_model:
-        paths.append("gpuModel")
+        paths.append(("gpuModel",))
     if after.owner_quota is None or before.owner_quota is None:
-        paths += ["ownerQuota"] if before.owner_quota != after.owner_quota else []
+        paths += [("ownerQuota",)] if before.owner_quota != after.owner_quota else []
     else:
-        paths += [change.path for change in quota_changes("ownerQuota", before.owner_quota, after.owner_quota)]
+        paths += [change.at for change in quota_changes("ownerQuota", before.owner_quota, after.owner_quota)]
     return paths
 
 
@@ -94,36 +95,36 @@ def _offer(diff: OfferDiff, now: PoolEntry, was: PoolEntry | None) -> OfferDiff:
     return replace(diff, cause=whole, changes=moved.label(diff.changes))
 
 
-def _terms(before: Terms | None, after: Terms | None) -> list[str] | None:
+def _terms(before: Terms | None, after: Terms | None) -> list[Path] | None:
     """Where an offer moved; None: everywhere, since it came or went."""
     if (before is None) != (after is None):
         return None
-    return [change.path for change in offer_changes(before, after)]
+    return [change.at for change in offer_changes(before, after)]
 
 
 class _Moved:
     """The paths at which the files, and the live state, moved away from the base; None: everywhere."""
 
-    def __init__(self, files: Iterable[str] | None, live: Iterable[str] | None) -> None:
+    def __init__(self, files: Iterable[Path] | None, live: Iterable[Path] | None) -> None:
         self.files, self.live = _Side(files), _Side(live)
 
     def label(self, changes: Iterable[Change]) -> tuple[Change, ...]:
-        return tuple(replace(c, cause=_cause(files=self.files.at(c.path), live=self.live.at(c.path))) for c in changes)
+        return tuple(replace(c, cause=_cause(files=self.files.at(c.at), live=self.live.at(c.at))) for c in changes)
 
 
 class _Side:
-    def __init__(self, paths: Iterable[str] | None) -> None:
+    def __init__(self, paths: Iterable[Path] | None) -> None:
         self.everywhere = paths is None
         self.paths = set(paths or ())
-        self.around = {outer for path in self.paths for outer in _outer(path)}
+        self.around = {each for path in self.paths for each in outer(path)}
 
     @property
     def any(self) -> bool:
         return self.everywhere or bool(self.paths)
 
-    def at(self, path: str) -> bool:
+    def at(self, path: Path) -> bool:
         """One value may be a leaf on one side and a map on the other."""
-        own = path in self.paths or path in self.around or any(outer in self.paths for outer in _outer(path))
+        own = path in self.paths or path in self.around or any(each in self.paths for each in outer(path))
         return own or self.everywhere
 
 
@@ -131,10 +132,3 @@ def _cause(*, files: bool, live: bool) -> ChangeCause:
     if files:
         return "both" if live else "intent"
     return "drift"
-
-
-def _outer(path: str) -> Iterable[str]:
-    """The paths that a path is below."""
-    while "." in path:
-        path = path.rpartition(".")[0]
-        yield path

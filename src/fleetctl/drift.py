@@ -14,6 +14,7 @@ from fleetctl.diff import ABSENT, Change, Diff, OfferDiff, PoolDiff, Removed
 from fleetctl.expected import Holding
 from fleetctl.files import FilesError
 from fleetctl.history import History, LastEvent, Reader
+from fleetctl.paths import Path
 from fleetctl.plan import Plan
 
 Moved = Literal["changed", "pending"]
@@ -26,8 +27,8 @@ class Drifted:
 
     `changed`: its last event has another actor, or none of this fleet's changes in `via`; `pending`: the files are
     ahead; `removed`: live, of this fleet, not in the files. `since` is that event's time in epoch milliseconds.
-    `at`: where, seen from the entry (`policy.maxPending`, `ownerQuota.gpu`, `offers[acme].quota.gpu`; an empty text:
-    as a whole; none: what nothing can expect). `expected`: why the files say that it may differ.
+    `at`: where, seen from the entry (without a step: as a whole; none: what nothing can expect). `expected`: why the
+    files say that it may differ.
     """
 
     kind: Kind
@@ -37,7 +38,7 @@ class Drifted:
     what: str
     changes: tuple[Change, ...]
     source: Source | None
-    at: tuple[str, ...] = ("",)
+    at: tuple[Path, ...] = ((),)
     since: int | None = None
     actor_id: str | None = None
     event_type: str | None = None
@@ -122,7 +123,7 @@ def _of_pool(diff: PoolDiff, desired: Desired) -> list[Drifted]:
     # Nowhere: who expects a difference does not expect what keeps the pool from being as wished.
     found += [_drifted(entry, problem.message, (), (), entry.place.at(problem.path)) for problem in diff.problems[:1]]
     if what := _what(diff):
-        found.append(_drifted(entry, what, diff.changes, _paths(diff.changes) or ("",), diff.place))
+        found.append(_drifted(entry, what, diff.changes, _paths(diff.changes) or ((),), diff.place))
     if owner := diff.owner_quota:
         said = "the owner's quota differs"
         found.append(_drifted(entry, said, owner, _paths(owner), diff.owner_place, desired.tenant_id))
@@ -132,16 +133,16 @@ def _of_pool(diff: PoolDiff, desired: Desired) -> list[Drifted]:
     return found
 
 
-def _paths(changes: Sequence[Change]) -> tuple[str, ...]:
-    return tuple(change.path for change in changes)
+def _paths(changes: Sequence[Change]) -> tuple[Path, ...]:
+    return tuple(change.at for change in changes)
 
 
-def _offer_paths(offer: OfferDiff) -> tuple[str, ...]:
+def _offer_paths(offer: OfferDiff) -> tuple[Path, ...]:
     """As a whole where it comes or goes, whatever it grants."""
-    name = f"offers[{offer.tenant_id}]"
+    whole = ("offers", offer.tenant_id)
     if offer.before is None or offer.after is None:
-        return (name,)
-    return tuple(f"{name}.{path}" for path in _paths(offer.changes))
+        return (whole,)
+    return tuple((*whole, *path) for path in _paths(offer.changes))
 
 
 def _what(diff: PoolDiff) -> str:
@@ -164,7 +165,7 @@ def _drifted(
     entry: PoolEntry,
     what: str,
     changes: tuple[Change, ...],
-    at: tuple[str, ...],
+    at: tuple[Path, ...],
     place: Place,
     to_tenant_id: str | None = None,
 ) -> Drifted:

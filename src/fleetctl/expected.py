@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from fleetctl.desired import Expected
+from fleetctl.paths import Path, covers
 from fleetctl.words import time
 
 Holding = Mapping[str, Sequence[Expected]]
@@ -20,11 +21,13 @@ def holding(expected: Iterable[Expected], now: int) -> Holding:
     return found
 
 
-def why(holds: Holding, names: Iterable[str], paths: Iterable[str]) -> str | None:
+def why(holds: Holding, names: Iterable[str], paths: Iterable[Path]) -> str | None:
     """Why a pool, or an offer of it, may differ at all of these paths; None where that is not said of one of them, or
     there is none. `names` are all that it goes by."""
     known = [each for name in names for each in holds.get(name, ())]
-    reasons = [next((each.reason for each in known if _covers(each.path, path)), None) for path in paths]
+    reasons = [
+        next((each.reason for each in known if each.path is None or covers(each.path, path)), None) for path in paths
+    ]
     said = [reason for reason in reasons if reason is not None]
     return "; ".join(dict.fromkeys(said)) if said and len(said) == len(reasons) else None
 
@@ -40,10 +43,3 @@ def expired(expected: Iterable[Expected], now: int, names: Collection[str]) -> I
 
 def _is_over(expected: Expected, now: int) -> bool:
     return expected.until is not None and expected.until <= now
-
-
-def _covers(expected: str | None, path: str) -> bool:
-    """Whether a path is the expected one, or below it."""
-    if expected is None or path == expected:
-        return True
-    return path.startswith((f"{expected}.", f"{expected}["))

@@ -77,12 +77,12 @@ def _takes(diff: PoolDiff) -> bool:
     """Whether something is taken from somebody: the pool, an offer, its model, or a part of a quota."""
     rows = [
         *diff.owner_quota,
-        *(row for offer in diff.offers for row in offer.changes if row.path.startswith("quota.")),
+        *(row for offer in diff.offers for row in offer.changes if row.at[0] == "quota"),
     ]
     return (
         diff.archives is not None
         or any(offer.after is None for offer in diff.offers)
-        or any(change.path == "gpuModel" for change in diff.changes)
+        or any(change.at == ("gpuModel",) for change in diff.changes)
         or any(row.before is not ABSENT and (row.after is ABSENT or row.after < row.before) for row in rows)
     )
 

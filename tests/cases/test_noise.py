@@ -89,7 +89,7 @@ def test_a_comparison_that_tells_no_row_from_zero_breaks_the_law(home: Home, mon
 
         for resource in sorted(before.keys() | after.keys()):
             if before.get(resource) != after.get(resource):
-                yield Change(f"{name}.{resource}", before.get(resource, 0), after.get(resource, 0))
+                yield Change((name, resource), before.get(resource, 0), after.get(resource, 0))
 
     monkeypatch.setattr("fleetctl.diff.fields.quota_changes", strict)
     with pytest.raises(AssertionError):

@@ -141,7 +141,7 @@ def test_values_compared_as_they_are_written_break_the_law(monkeypatch: pytest.M
 
 
 def _always(before: Any, after: Any) -> tuple[Change, ...]:
-    return (Change("policy", before, after),)
+    return (Change(("policy",), before, after),)
 
 
 def test_a_plan_that_writes_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -192,3 +192,25 @@ def test_the_same_wish_in_another_spelling_is_approved(home: Home) -> None:
         guards={"maxArchives": 1, "maxWithdrawals": 9},
     )
     assert home.apply("--plan", path).report["summary"]["done"] == len(json.loads(path.read_text())["operations"])
+
+
+def test_a_field_of_one_s_own_is_no_field_of_the_policy_that_is_spelled_alike(tmp_path: Path) -> None:
+    """`overcommit.vcpu` is a ratio, of which 200 is 100; `overcommit.vcpu` as one name is whatever its owner means."""
+    home = Home(tmp_path)
+    home.wish(entry("a", "unmanaged"))
+    home.apply()
+    home.wish(entry("a", "unmanaged", policy={"overcommit.vcpu": 200}))
+    path = saved(home)
+    with home.hand("sa_fleet") as client:
+        live = read(client, json.loads(path.read_text())["server"]["url"], "root")
+        plan = make(load(home.directory), live)
+        shown = of_plan(plan, a_header(), Consequences(plan, live))
+        document = json.loads(path.read_text())
+        [change] = document["operations"][0]["changes"]
+        assert (change["path"], change["after"]) == ("policy.overcommit.vcpu", 200)
+        change["after"] = 100
+        document["seal"] = seal(document, live.instance.digest_key)
+        path.write_text(canonical_text({**document, "checksum": checksum(document)}))
+        with pytest.raises(Stop) as stopped:
+            approval.by_file(saved_plan(path), plan, live, client, None, shown)
+    assert stopped.value.details == ("update a: changes altered",)

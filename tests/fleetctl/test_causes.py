@@ -160,3 +160,35 @@ def test_where_the_base_asks_for_no_such_pool_nothing_moved_away_from_it(was: di
     live = plane(offered("a", 24, policy={"x": 1}), entry("b"))
     made = planned(live, offered("a", 32, policy={"x": 2}), entry("b"), base=base(was))
     assert set(causes(made).values()) == {("intent",)}
+
+
+@pytest.mark.parametrize(("moved", "hand"), [("gpu", "gpu.mig"), ("gpu.mig", "gpu")])
+def test_a_row_is_not_a_part_of_the_row_whose_name_it_begins_with(moved: str, hand: str) -> None:
+    def wish(**rows: int) -> dict[str, Any]:
+        return entry("a", offers=[{"toTenantId": "acme", "quota": rows}], ownerQuota=rows)
+
+    was, now = {moved: 4, hand: 4}, {moved: 5, hand: 4}
+    live = plane(wish(**was))
+    live.do(OfferPool(tenant_id=OWNER, pool_id=pool_id("a"), to_tenant_id="acme", quota={hand: 7}))
+    live.do(SetQuota(tenant_id=OWNER, pool_id=pool_id("a"), to_tenant_id=OWNER, quota={hand: 7}))
+    made = planned(live, wish(**now), base=base(wish(**was)))
+    assert by_path(made) == {
+        f"quota.{moved}": "intent",
+        f"quota.{hand}": "drift",
+        f"ownerQuota.{moved}": "intent",
+        f"ownerQuota.{hand}": "drift",
+    }
+
+
+@pytest.mark.parametrize(("moved", "hand"), [("own", "own.part"), ("own.part", "own")])
+def test_a_field_is_not_a_part_of_the_field_whose_name_it_begins_with(moved: str, hand: str) -> None:
+    def wish(**fields: int) -> dict[str, Any]:
+        return entry("a", offers=[], policy={"deep": fields})
+
+    was = {moved: 4, hand: 4}
+    live = plane(wish(**was))
+    live.do(UpdatePool(tenant_id=OWNER, pool_id=pool_id("a"), policy={"deep": {**was, hand: 7}}))
+    made = planned(live, wish(**{**was, moved: 5}), base=base(wish(**was)))
+    assert by_path(made) == {f"policy.deep.{moved}": "intent", f"policy.deep.{hand}": "drift"}
+    [update] = made.operations
+    assert update.place.path[-2:] == ("policy", "deep")

@@ -103,7 +103,7 @@ def test_offers_differ_in_rows_priority_and_reach(before: Terms | None, after: T
 
 def test_nothing_and_zero_are_shown_as_they_are() -> None:
     before, after = Terms({"gpu": 8, "vcpu": 4}), Terms({"gpu": 0})
-    assert offer_changes(before, after) == (Change("quota.gpu", 8, 0), Change("quota.vcpu", 4, ABSENT))
+    assert offer_changes(before, after) == (Change(("quota", "gpu"), 8, 0), Change(("quota", "vcpu"), 4, ABSENT))
     assert ABSENT is not None
     assert repr(ABSENT) == "ABSENT"
 
@@ -172,7 +172,7 @@ def test_the_owners_rows_are_compared_once_they_are_written() -> None:
     live.do(SetQuota(tenant_id="root", pool_id=only_id(live), to_tenant_id="root", quota={"gpu": 5, "vcpu": 1}))
     assert diff(live, entry("a", offers=[])).pools == ()
     [found] = diff(live, entry("a", offers=[], ownerQuota={"gpu": 6})).pools
-    assert found.owner_quota == (Change("ownerQuota.gpu", 5, 6), Change("ownerQuota.vcpu", 1, ABSENT))
+    assert found.owner_quota == (Change(("ownerQuota", "gpu"), 5, 6), Change(("ownerQuota", "vcpu"), 1, ABSENT))
 
 
 def test_offers_that_nobody_states_block_where_there_are_any() -> None:

@@ -297,3 +297,30 @@ def test_a_difference_stands_where_a_plan_has_it(home: Home) -> None:
     found = {(one["poolId"], one["toTenantId"]): one["source"] for one in drifted(home)}
     assert len(placed) == 5
     assert found == placed
+
+
+MIG = {"gpu": {"mig": {"devices": {"1g.10gb": 7}}}}
+
+
+@pytest.mark.parametrize(
+    ("path", "hidden"),
+    [
+        ("offers[acme].quota.gpu", False),
+        ("offers[acme].quota.gpu.mig", True),
+        ("offers[acme].quota", True),
+        ("offers", True),
+    ],
+)
+def test_what_is_expected_of_a_resource_is_not_said_of_one_whose_name_begins_alike(
+    tmp_path: Path, path: str, hidden: bool
+) -> None:
+    home = Home(
+        tmp_path, fleet="platform", keyPrefix="fra1-", expected=[{"key": "fra1-m", "path": path, "reason": "x"}]
+    )
+    pool = entry("fra1-m", sharing="mig", policy=MIG, ownerQuota={"gpu.mig": 7})
+    home.wish({**pool, "offers": [{"toTenantId": "acme", "quota": {"gpu.mig": 4}}]})
+    home.apply()
+    hand(home, "pools/offer", "fra1-m", toTenantId="acme", quota={"gpu.mig": 6})
+    assert [(one["changes"][0]["path"], one["expected"]) for one in drifted(home)] == [
+        ("quota.gpu.mig", "x" if hidden else None)
+    ]

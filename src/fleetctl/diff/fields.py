@@ -20,9 +20,9 @@ def offer_changes(before: Terms | None, after: Terms | None) -> tuple[Change, ..
     changes = list(quota_changes("quota", old.quota, new.quota))
     if before and after:
         if old.priority != new.priority:
-            changes.append(Change("priority", old.priority, new.priority))
+            changes.append(Change(("priority",), old.priority, new.priority))
         if old.include_descendants != new.include_descendants:
-            changes.append(Change("includeDescendants", old.include_descendants, new.include_descendants))
+            changes.append(Change(("includeDescendants",), old.include_descendants, new.include_descendants))
     return tuple(changes)
 
 
@@ -51,7 +51,7 @@ def _leaves(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Cha
     )
     paths = {_shown_path(leaf.path(output_format="list"), before, after) for kind in found.values() for leaf in kind}
     for path in sorted(paths):
-        yield Change(".".join(("policy", *path)), _at(before, path), _at(after, path))
+        yield Change(("policy", *path), _at(before, path), _at(after, path))
 
 
 def _maps_of_texts(value: Any) -> Any:
@@ -92,4 +92,4 @@ def quota_changes(name: str, before: Mapping[str, int], after: Mapping[str, int]
         return
     for resource in sorted(before.keys() | after.keys()):
         if before.get(resource, 0) != after.get(resource, 0):
-            yield Change(f"{name}.{resource}", before.get(resource, ABSENT), after.get(resource, ABSENT))
+            yield Change((name, resource), before.get(resource, ABSENT), after.get(resource, ABSENT))

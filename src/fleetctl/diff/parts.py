@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 from better_compute.domain.problems import Problem
 from better_compute.domain.state import Pool, PoolState, Terms
 from fleetctl.desired import Place, PoolEntry
+from fleetctl.paths import Path, spelled
 
 Archives = Literal["tombstone", "replaced", "removed"]
 """Why a pool is to be archived: its entry says so; another one takes its place; no entry names it any more."""
@@ -30,13 +31,18 @@ ABSENT: Final = Absent()
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One difference, at a path in the spelling of fleet files (`policy.maxPending`, `quota.gpu`); the cause is known
-    where there is a base."""
+    """One difference, and where it is (`("policy", "maxPending")`, `("quota", "gpu.mig")`); the cause is known where
+    there is a base."""
 
-    path: str
+    at: Path
     before: Any
     after: Any
     cause: ChangeCause | None = None
+
+    @property
+    def path(self) -> str:
+        """Where it is, as people read it: nothing may be taken from that again."""
+        return spelled(self.at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +83,7 @@ class PoolDiff:
             return self.entry.place.at("archived")
         if self.archives or self.live is None or not self.changes:
             return self.entry.place
-        fields = {tuple(change.path.split(".")[:2]) for change in self.changes}
+        fields = {change.at[:2] for change in self.changes}
         return self.entry.place.at(*(fields.pop() if len(fields) == 1 else ("policy",)))
 
     @property

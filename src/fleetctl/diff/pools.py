@@ -145,7 +145,7 @@ def _check_identity(entry: PoolEntry, wish: CreatePool, pool: Pool) -> list[Prob
 
 
 def _pool_changes(wish: CreatePool, pool: Pool) -> tuple[Change, ...]:
-    model = () if wish.gpu_model == pool.gpu_model else (Change("gpuModel", pool.gpu_model, wish.gpu_model),)
+    model = () if wish.gpu_model == pool.gpu_model else (Change(("gpuModel",), pool.gpu_model, wish.gpu_model),)
     return model + policy_changes(pool.policy, wish.policy)
 
 

@@ -17,11 +17,14 @@ from fleetctl.desired import Check, Desired, Embedded, PoolEntry
 from fleetctl.desired.guards import Guards
 from fleetctl.desired.inputs import spec_json
 from fleetctl.diff import ABSENT, Change, offer_changes, owner_changes, policy_changes
+from fleetctl.paths import Path
 from fleetctl.words import time
 
 Kind = Literal["added", "removed", "changed"]
 Direction = Literal["tighter", "looser", "other"]
 """What a change does to a limit. `other`: nobody can tell without running it."""
+_LEFT = frozenset({"idempotencyKey", "id", "previously", "archived", "released"})
+"""What an entry without a pool says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +87,16 @@ def compare(before: Desired, after: Desired) -> Differences:
     """What `after` wishes differently from `before`; pools in the order of their keys."""
     pools, unchanged = [], 0
     for old, new in _pairs(before, after):
-        changes, offers = tuple(_of_entry(old, new)), tuple(_of_offers(old, new))
+        ends = old is not None and new is not None and _ends(old, new)
+        changes = tuple(_of_end(old, new) if ends else _of_entry(old, new))
+        offers = () if ends else tuple(_of_offers(old, new))
         if old is None or new is None or changes or offers:
             looser = old is not None and old.protect and not (new is not None and new.protect)
             pools.append(PoolDifference(before=old, after=new, changes=changes, offers=offers, looser=looser))
         else:
             unchanged += 1
     return Differences(
-        fields=tuple(_between(_root(before), _root(after))),
+        fields=(*_between(_root(before), _root(after)), *_between(before.prices, after.prices, ("prices",))),
         limits=(*_of_limits(before, after), *_of_checks(before.checks, after.checks)),
         pools=tuple(sorted(pools, key=lambda pool: pool.entry.key or pool.entry.pool_id)),
         unchanged=unchanged,
@@ -117,6 +122,17 @@ def _pairs(before: Desired, after: Desired) -> Iterator[tuple[PoolEntry | None, 
         claim(entry, keys.get(entry.previously) if entry.previously else None)
     yield from ((found.get(entry.pool_id), entry) for entry in after.entries.values())
     yield from ((entry, None) for entry in had.values())
+
+
+def _ends(old: PoolEntry, new: PoolEntry) -> bool:
+    """Whether all that is left of an entry is that its pool is archived, or let go."""
+    return new.pool is None and (old.archived, old.released) != (new.archived, new.released)
+
+
+def _of_end(old: PoolEntry | None, new: PoolEntry | None) -> Iterator[Change]:
+    """What becomes of the pool, and of its names. The rest of what was written goes unsaid: nobody took it out of a
+    pool that stays."""
+    yield from (change for change in _between(_facts(old), _facts(new)) if change.at[0] in _LEFT)
 
 
 def _of_entry(old: PoolEntry | None, new: PoolEntry | None) -> Iterator[Change]:
@@ -153,7 +169,7 @@ def _of_owner(old: PoolEntry | None, new: PoolEntry | None) -> Iterator[Change]:
     had = old.pool.owner_quota if old and old.pool else None
     has = new.pool.owner_quota if new and new.pool else None
     if (had is None) != (has is None):
-        yield Change("ownerQuota", ABSENT if had is None else dict(had), ABSENT if has is None else dict(has))
+        yield Change(("ownerQuota",), ABSENT if had is None else dict(had), ABSENT if has is None else dict(has))
     elif had is not None and new is not None and new.pool is not None:
         yield from owner_changes(new.pool, had)
 
@@ -174,7 +190,7 @@ def _whole(before: Terms | None, after: Terms | None) -> Iterator[Change]:
         for name in ("priority", "include_descendants"):
             had, has = (ABSENT if terms is None else getattr(terms, name) for terms in (before, after))
             if getattr(usual, name) not in (had, has):
-                yield Change(to_camel(name), had, has)
+                yield Change((to_camel(name),), had, has)
 
 
 def _kind(before: object, after: object) -> Kind:
@@ -191,7 +207,6 @@ def _root(desired: Desired) -> Mapping[str, Any]:
         "previousCallers": list(desired.previous_callers) or None,
         "keyPrefix": desired.key_prefix,
         "server": named,
-        **{f"prices.{model}": price for model, price in desired.prices.items()},
         "expected": [
             {"key": one.key, "path": one.path, "until": one.until, "reason": one.reason} for one in desired.expected
         ]
@@ -200,11 +215,11 @@ def _root(desired: Desired) -> Mapping[str, Any]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+def _between(before: Mapping[str, Any], after: Mapping[str, Any], below: Path = ()) -> Iterator[Change]:
     for name in (*before, *(name for name in after if name not in before)):
         had, has = before.get(name, ABSENT), after.get(name, ABSENT)
         if had is ABSENT or has is ABSENT or not same_value(had, has):
-            yield Change(name, had, has)
+            yield Change((*below, name), had, has)
 
 
 def _of_limits(before: Desired, after: Desired) -> Iterator[LimitDifference]:
@@ -214,10 +229,10 @@ def _of_limits(before: Desired, after: Desired) -> Iterator[LimitDifference]:
         had, has, strict = (_shown(getattr(guards, each.name)) for guards in (before.guards, after.guards, both))
         if had != has:
             yield LimitDifference(
-                Change(f"guards.{to_camel(each.name)}", had, has), "tighter" if has == strict else "looser"
+                Change(("guards", to_camel(each.name)), had, has), "tighter" if has == strict else "looser"
             )
     if before.allow_empty != after.allow_empty:
-        change = Change("allowEmpty", before.allow_empty, after.allow_empty)
+        change = Change(("allowEmpty",), before.allow_empty, after.allow_empty)
         yield LimitDifference(change, "looser" if after.allow_empty else "tighter")
 
 
@@ -236,17 +251,15 @@ def _of_checks(before: Iterable[Check], after: Iterable[Check]) -> Iterator[Limi
     for name in sorted(had.keys() | has.keys()):
         old, new = had.get(name), has.get(name)
         if old is None or new is None:
-            change = Change(f"checks.{name}", _check(old) or ABSENT, _check(new) or ABSENT)
+            change = Change(("checks", name), _check(old) or ABSENT, _check(new) or ABSENT)
             yield LimitDifference(change, "tighter" if old is None else "looser")
             continue
         for change in _between(_check(old), _check(new)):
-            yield LimitDifference(
-                Change(f"checks.{name}.{change.path}", change.before, change.after), _direction(change)
-            )
+            yield LimitDifference(Change(("checks", name, *change.at), change.before, change.after), _direction(change))
 
 
 def _direction(change: Change) -> Direction:
-    if change.path == "severity":
+    if change.at == ("severity",):
         return "tighter" if change.after == "deny" else "looser"
     return "other"
 

@@ -59,7 +59,7 @@ def _create(diff: PoolDiff, wish: CreatePool) -> Operation:
 
 def _update(diff: PoolDiff, live: PoolState, pool: Pool, wish: CreatePool) -> Operation:
     model = wish.gpu_model if wish.gpu_model != pool.gpu_model else None
-    policy = wish.policy if any(c.path != "gpuModel" for c in diff.changes) else None
+    policy = wish.policy if any(c.at != ("gpuModel",) for c in diff.changes) else None
     before: dict[str, Json] = {}
     after: dict[str, Json] = {}
     if model is not None:

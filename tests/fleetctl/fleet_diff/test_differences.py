@@ -73,28 +73,44 @@ def test_what_means_the_same_is_no_difference(same: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("fields", "change"),
     [
-        ({"gpuModel": "H200"}, Change("gpuModel", "H100", "H200")),
-        ({"siteId": "site_ams1"}, Change("siteId", "site_fra1", "site_ams1")),
-        ({"policy": {"maxPending": "7h"}}, Change("policy.maxPending", "6h", "7h")),
-        ({"policy": {}}, Change("policy.maxPending", "6h", ABSENT)),
-        ({"offers": offer(quota={"gpu": 4})}, Change("quota.gpu", 8, 4)),
-        ({"offers": offer(priority=0)}, Change("priority", 3, 0)),
-        ({"ownerQuota": {"gpu": 4}}, Change("ownerQuota", ABSENT, {"gpu": 4})),
-        ({"archived": True, "offers": ABSENT}, Change("archived", ABSENT, True)),
-        ({"protect": True}, Change("protect", ABSENT, True)),
-        ({"offers": "unmanaged"}, Change("offers", "stated", "unmanaged")),
-        ({"offers": ABSENT}, Change("offers", "stated", "unstated")),
-        ({"id": "pool_other"}, Change("id", ABSENT, "pool_other")),
+        ({"gpuModel": "H200"}, Change(("gpuModel",), "H100", "H200")),
+        ({"siteId": "site_ams1"}, Change(("siteId",), "site_fra1", "site_ams1")),
+        ({"policy": {"maxPending": "7h"}}, Change(("policy", "maxPending"), "6h", "7h")),
+        ({"policy": {}}, Change(("policy", "maxPending"), "6h", ABSENT)),
+        ({"offers": offer(quota={"gpu": 4})}, Change(("quota", "gpu"), 8, 4)),
+        ({"offers": offer(priority=0)}, Change(("priority",), 3, 0)),
+        ({"ownerQuota": {"gpu": 4}}, Change(("ownerQuota",), ABSENT, {"gpu": 4})),
+        ({"archived": True, "offers": ABSENT}, Change(("archived",), ABSENT, True)),
+        ({"protect": True}, Change(("protect",), ABSENT, True)),
+        ({"offers": "unmanaged"}, Change(("offers",), "stated", "unmanaged")),
+        ({"offers": ABSENT}, Change(("offers",), "stated", "unstated")),
+        ({"id": "pool_other"}, Change(("id",), ABSENT, "pool_other")),
     ],
 )
 def test_a_field_that_differs_is_named_with_both_sides(fields: dict[str, Any], change: Change) -> None:
     assert change in of_pool(**fields)
 
 
+@pytest.mark.parametrize("end", ["archived", "released"])
+def test_a_pool_that_ends_is_told_to_and_what_it_was_goes_unsaid(end: str) -> None:
+    stated = a_fleet(pool(ownerQuota={"gpu": 4}, replaces="fra1-old"))
+    ended = a_fleet({"idempotencyKey": POOL["idempotencyKey"], end: True})
+    (found,) = compare(stated, ended).pools
+    assert (found.kind, found.changes, found.offers) == ("changed", (Change((end,), ABSENT, True),), ())
+    (back,) = compare(ended, stated).pools
+    assert Change(("gpuModel",), ABSENT, "H100") in back.changes, "what comes is told whole"
+
+
+def test_a_tombstone_that_says_less_than_before_is_told_whole() -> None:
+    spelt = a_fleet(pool(archived=True, offers=ABSENT))
+    (found,) = compare(spelt, a_fleet({"idempotencyKey": POOL["idempotencyKey"], "archived": True})).pools
+    assert Change(("gpuModel",), "H100", ABSENT) in found.changes
+
+
 def test_an_owner_quota_is_compared_by_row_and_one_of_0_is_none() -> None:
     old, new = pool(ownerQuota={"gpu": 8, "vcpu": 0}), pool(ownerQuota={"gpu": 4})
     (found,) = compare(a_fleet(old), a_fleet(new)).pools
-    assert found.changes == (Change("ownerQuota.gpu", 8, 4),)
+    assert found.changes == (Change(("ownerQuota", "gpu"), 8, 4),)
 
 
 def test_pools_come_and_go_in_the_order_of_their_keys() -> None:
@@ -103,11 +119,11 @@ def test_pools_come_and_go_in_the_order_of_their_keys() -> None:
     assert [(each.entry.key, each.kind) for each in found.pools] == [("fra1-b", "added"), ("fra1-c", "removed")]
     assert found.unchanged == 1
     added, removed = found.pools
-    assert Change("gpuModel", ABSENT, "H100") in added.changes
-    assert Change("gpuModel", "H100", ABSENT) in removed.changes
+    assert Change(("gpuModel",), ABSENT, "H100") in added.changes
+    assert Change(("gpuModel",), "H100", ABSENT) in removed.changes
     (one,) = added.offers
     assert (one.tenant_id, one.kind) == ("acme", "added")
-    assert one.changes == (Change("quota.gpu", ABSENT, 8), Change("priority", ABSENT, 3))
+    assert one.changes == (Change(("quota", "gpu"), ABSENT, 8), Change(("priority",), ABSENT, 3))
 
 
 def test_offers_come_and_go() -> None:
@@ -119,7 +135,7 @@ def test_a_renamed_entry_is_one_pool() -> None:
     renamed = pool(idempotencyKey="fra1-new", previously="fra1-a")
     (found,) = compare(a_fleet(pool()), a_fleet(renamed)).pools
     assert found.kind == "changed"
-    assert Change("idempotencyKey", "fra1-a", "fra1-new") in found.changes
+    assert Change(("idempotencyKey",), "fra1-a", "fra1-new") in found.changes
 
 
 def test_another_caller_makes_other_pools_of_the_same_keys_and_that_is_one_field() -> None:
@@ -146,7 +162,7 @@ def test_a_field_of_the_fleet_that_differs_is_named(field: str, value: Any) -> N
 
 def test_prices_differ_by_model() -> None:
     found = compare(a_fleet(pool(), prices={"H100": 2, "H200": 3}), a_fleet(pool(), prices={"H100": 2.0, "H200": 4}))
-    assert found.fields == (Change("prices.H200", 3, 4),)
+    assert found.fields == (Change(("prices", "H200"), 3, 4),)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_drift_says_since_when_by_whom_and_through_which_change() -> None:
         key="fra1-a",
         to_tenant_id="acme",
         what="the offer differs",
-        changes=(Change("quota.gpu", 64, ABSENT),),
+        changes=(Change(("quota", "gpu"), 64, ABSENT),),
         source=Source("fleet.yaml", 8, 5),
         since=NOW,
         actor_id="sa_ops",

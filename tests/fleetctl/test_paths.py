@@ -1,0 +1,64 @@
+"""The way to a field: steps with one meaning, and the text that people read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetctl.paths import Path, covers, outer, read, spelled
+
+NAMES = st.sampled_from(["a", "b", "a.b", "gpu", "mig", "gpu.mig", "1g.10gb"])
+PATHS = st.lists(NAMES, min_size=1, max_size=5).map(tuple)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ((), ""),
+        (("gpuModel",), "gpuModel"),
+        (("quota", "gpu.mig"), "quota.gpu.mig"),
+        (("offers", "acme"), "offers[acme]"),
+        (("offers", "acme.eu", "quota", "gpu.mig"), "offers[acme.eu].quota.gpu.mig"),
+        (("policy", "offers", "acme"), "policy.offers.acme"),
+    ],
+)
+def test_paths_are_spelled_as_in_fleet_files(path: Path, text: str) -> None:
+    assert spelled(path) == text
+
+
+@given(PATHS)
+def test_a_path_is_covered_by_itself_and_by_all_that_it_is_below(path: Path) -> None:
+    assert [*outer(path)] == [path[:end] for end in range(1, len(path))]
+    assert all(covers(spelled(each), path) for each in (*outer(path), path))
+
+
+@given(PATHS, PATHS)
+def test_a_path_covers_no_other_that_is_not_spelled_as_one_it_is_below(one: Path, other: Path) -> None:
+    assert covers(spelled(one), other) == (spelled(one) in {spelled(other[:n]) for n in range(1, len(other) + 1)})
+
+
+@given(PATHS, st.integers())
+def test_a_text_is_read_as_the_names_that_are_there(path: Path, value: int) -> None:
+    within: Any = value
+    for name in reversed(path):
+        within = {name: within}
+    assert read(spelled(path), {"policy": 1, **within}) == path
+
+
+@pytest.mark.parametrize(
+    ("text", "within", "path"),
+    [
+        ("quota.gpu.mig", None, ("quota", "gpu.mig")),
+        ("ownerQuota.gpu.mig", {"quota": {"gpu.mig": 1}}, ("ownerQuota", "gpu.mig")),
+        ("ownerQuota", {}, ("ownerQuota",)),
+        ("policy.a.b.c", {"policy": {"a": {"b": 1}, "a.b": {"c": 1}}}, ("policy", "a.b", "c")),
+        ("policy.a.b", {"policy": {"a": "(sensitive)"}}, ("policy", "a.b")),
+        ("policy.a.b", None, ("policy", "a.b")),
+        ("gpuModel", {"gpuModel": "H100"}, ("gpuModel",)),
+    ],
+)
+def test_a_row_is_one_name_and_what_leads_nowhere_too(text: str, within: Any, path: Path) -> None:
+    assert read(text, within) == path
