@@ -99,15 +99,19 @@ def canonical(selectors: Mapping[str, str | int | Sequence[str | int]]) -> Selec
 def check_wish(resources: Mapping[str, object]) -> list[Problem]:
     """Every rule about what is asked for that needs no pool: rule reservation.resources."""
     if len(resources) > len(RESOURCES):
-        return [_refuse("resources", f"there are {len(RESOURCES)} resources: {', '.join(RESOURCES)}", "resources")]
+        return [
+            _refuse(
+                "reservation.resources", f"there are {len(RESOURCES)} resources: {', '.join(RESOURCES)}", "resources"
+            )
+        ]
     problems = []
     for resource, amount in resources.items():
         path = f"resources.{resource}"
         if resource not in RESOURCES:
             message = f"no such resource; known resources: {', '.join(RESOURCES)}"
-            problems.append(_refuse("resources", message, path, did_you_mean(resource, RESOURCES)))
+            problems.append(_refuse("reservation.resources", message, path, did_you_mean(resource, RESOURCES)))
         elif type(amount) is not int or not 1 <= amount <= UNLIMITED:
-            problems.append(_refuse("resources", f"it is a whole number from 1 to {UNLIMITED}", path))
+            problems.append(_refuse("reservation.resources", f"it is a whole number from 1 to {UNLIMITED}", path))
     return problems
 
 
@@ -115,12 +119,14 @@ def check_atoms(resources: Resources, sharing: str) -> list[Problem]:
     """Rule reservation.atoms: atoms of the pool's own sharing mode and of no other, one at least."""
     atom = ATOMS[sharing]
     problems = [
-        _refuse("atoms", f"a {sharing} pool has no {resource}", f"resources.{resource}", f"use {atom}")
+        _refuse("reservation.atoms", f"a {sharing} pool has no {resource}", f"resources.{resource}", f"use {atom}")
         for resource in resources
         if resource in _ATOMS and resource != atom
     ]
     if atom not in resources and not problems:
-        problems.append(_refuse("atoms", f"a reservation asks for one {atom} of this pool at least", "resources"))
+        problems.append(
+            _refuse("reservation.atoms", f"a reservation asks for one {atom} of this pool at least", "resources")
+        )
     return problems
 
 
@@ -169,9 +175,7 @@ def add_use(rows: Mapping[str, QuotaRow], resources: Resources) -> dict[str, Quo
 def why_failed(state: PoolState, reservation: Reservation, now: int) -> str | None:
     """What a pending reservation fails with now; None while it may wait. The pool's current policy counts."""
     pool = state.pool
-    if pool is None or pool.archived:
-        return POOL_GONE
-    if reservation.tenant_id != pool.owner_id and reservation.tenant_id not in state.offers:
+    if pool is None or pool.archived or not state.is_seen_by(reservation.tenant_id):
         return POOL_GONE
     longest = seconds(pool.policy.get("maxPending"))
     return MAX_PENDING if longest is not None and now - reservation.created_at > longest * 1000 else None
@@ -221,4 +225,4 @@ def _step(reservation: Reservation, state: Status, **fields: Any) -> Reservation
 
 
 def _refuse(rule: str, message: str, path: str, hint: str = "") -> Problem:
-    return Problem(INVALID_INPUT, f"reservation.{rule}", message, path, hint)
+    return Problem(INVALID_INPUT, rule, message, path, hint)

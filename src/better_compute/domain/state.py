@@ -154,6 +154,10 @@ class PoolState:
         quotas = {tenant_id: dict(rows) for tenant_id, rows in self.quotas.items()}
         return PoolState(self.pool, dict(self.offers), quotas, self.rollup, self.others, self.wide, self.hosts)
 
+    def is_seen_by(self, tenant_id: str) -> bool:
+        """Whether the tenant owns the pool or holds an offer of it, where its offer is loaded."""
+        return self.pool is not None and (tenant_id == self.pool.owner_id or tenant_id in self.offers)
+
     def rows(self, tenant_id: str) -> Mapping[str, QuotaRow]:
         return self.quotas.get(tenant_id, {})
 

@@ -39,7 +39,8 @@ def create(service: Service, caller: Caller, body: ReservationsCreate) -> Reserv
         if held is not None and not again:
             return held
         pool = known(state)
-        if pool.archived:
+        # Whether the tenant sees the pool is asked once more, now that it stands still: an unoffer may have come first.
+        if pool.archived or not state.is_seen_by(body.tenant_id):
             raise not_found()
         _refuse(again)
         placed = _place(Bookings(service, tx, caller, pool, now), state, wish, admit)
