@@ -159,11 +159,11 @@ def check_room(rows: Mapping[str, QuotaRow], resources: Resources) -> list[Probl
 
 
 def check_pending(in_pool: int, of_tenant: int) -> list[Problem]:
-    """Rule reservation.pending: so many wait in the pool already, and so many of the tenant's."""
+    """Rule reservation.waiting: so many wait in the pool already, and so many of the tenant's."""
     for held, most, whose in ((of_tenant, MOST_PENDING_OF_ONE, "a tenant"), (in_pool, MOST_PENDING, "a pool")):
         if held >= most:
             message = f"no host has room now, and {whose} has at most {most} reservations that wait for one"
-            return [Problem(LIMIT_EXCEEDED, "reservation.pending", message)]
+            return [Problem(LIMIT_EXCEEDED, "reservation.waiting", message)]
     return []
 
 

@@ -17,6 +17,7 @@ from fleetctl.catalogue.reading import READING
 from fleetctl.catalogue.reported import REPORTED
 from fleetctl.catalogue.revisions import REVISIONS
 from fleetctl.catalogue.running import RUNNING
+from fleetctl.catalogue.work import WORK
 
 __all__ = ["CODES", "REPORTED", "Entry", "rules"]
 
@@ -24,4 +25,4 @@ __all__ = ["CODES", "REPORTED", "Entry", "rules"]
 @cache
 def rules() -> Entries:
     """Every rule by its name, but for the checks of a fleet's own: these are `check.` and the name that files give."""
-    return {**READING, **FLEETS, **policies(), **POOLS, **GUARDS, **REVISIONS, **RUNNING}
+    return {**READING, **FLEETS, **policies(), **POOLS, **GUARDS, **REVISIONS, **RUNNING, **WORK}

@@ -79,7 +79,7 @@ def test_what_finds_no_host_waits_and_holds_nothing(either: Plane) -> None:
     made = either.reserve(pool_id, resources={"gpu": 5})
     assert (made["state"], made["reason"]) == ("pending", "no-capacity")
     assert used(either, pool_id) == {}
-    assert told(either) == ["reservation.pending"]
+    assert told(either) == ["reservation.waiting"]
 
 
 def test_a_host_without_the_scalars_is_passed_by(either: Plane) -> None:
@@ -353,7 +353,7 @@ def test_so_many_wait_and_no_more(plane: Plane, monkeypatch: pytest.MonkeyPatch)
 
     assert [asked("sa_acme").code for _ in range(3)] == ["OK", "OK", "LIMIT_EXCEEDED"]
     assert [asked("sa_globex").code for _ in range(2)] == ["OK", "LIMIT_EXCEEDED"]
-    assert asked("sa_globex").error["rule"] == "reservation.pending"
+    assert asked("sa_globex").error["rule"] == "reservation.waiting"
     assert plane.reserve(pool_id)["state"] == "placed", "what fits needs not wait"
 
 
