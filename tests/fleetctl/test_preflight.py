@@ -89,6 +89,56 @@ def test_what_the_server_alone_knows_is_found_before_anything_is_written(
 
 
 @pytest.mark.parametrize(
+    ("policy", "path", "hint"),
+    [
+        ({"hostReserve": {"vcpu": 192}}, "policy.hostReserve.vcpu", "use 191"),
+        ({"hugepages": {"1Gi": 2049}}, "policy.hugepages.1Gi", "use 2048"),
+        ({"cpu": {"isolated": "4-192"}}, "policy.cpu.isolated", "use 4-191"),
+    ],
+)
+def test_what_a_policy_takes_of_every_host_is_judged_by_the_server_that_knows_them(
+    home: Home, policy: dict[str, Any], path: str, hint: str
+) -> None:
+    home.wish(entry("racked", []))
+    home.apply()
+    home.wish(entry("racked", [], policy=policy))
+    (problem,), asked = check(home)
+    assert (problem.severity, problem.path, problem.hint) == ("error", f"pools[racked].{path}", hint)
+    assert problem.source is not None
+    assert asked == {"preflight/check": 1}
+    home.wish(entry("racked", [], policy={"hostReserve": {"vcpu": 191, "memoryGiB": 16}}))
+    assert check(home)[0] == []
+
+
+def test_hosts_are_asked_about_only_where_there_are_some_and_the_policy_takes_of_them(home: Home) -> None:
+    home.wish(entry("racked", []), entry("bare", []))
+    home.apply()
+    home.wish(entry("racked", [], policy={"maxPending": "6h"}), entry("bare", [], policy={"hostReserve": {"vcpu": 4}}))
+    assert check(home) == ([], {})
+
+
+def test_without_a_server_what_hosts_leave_is_one_open_question_of_the_pool(home: Home) -> None:
+    home.wish(entry("racked", []))
+    home.apply()
+    home.wish(
+        entry("racked", [], policy={"hostReserve": {"vcpu": 4}, "hugepages": {"1Gi": 4}, "cpu": {"reserved": "0-3"}})
+    )
+    with home.hand("sa_fleet") as client:
+        live = read(client, "", "root")
+    found = preflight.check(make(load(home.directory), live), live, None)
+    assert told(found)[1:] == [("unchecked", "policy.hostReserve.vcpu", "pools[racked].policy.hostReserve.vcpu")]
+
+
+def test_an_older_kubernetes_than_the_nodes_have_is_a_warning_of_the_plan(home: Home) -> None:
+    home.wish(entry("a", [], policy={"kubernetes": {"version": "v1.31.2"}}))
+    home.apply()
+    home.wish(entry("a", [], policy={"kubernetes": {"version": "v1.30.9"}}))
+    (finding,) = home.plan().report["findings"]
+    assert (finding["severity"], finding["hint"]) == ("warning", "use v1.31.2, or a later one")
+    assert finding["path"] == "pools[a].policy.kubernetes.version"
+
+
+@pytest.mark.parametrize(
     ("pool", "near", "asked"),
     [
         (entry("a", [], siteId="site_fr1"), "site_fra1", {"preflight/check": 1}),
