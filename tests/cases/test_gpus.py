@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from better_compute.domain.problems import ComputeError
 from tests.e2e.homes import Home, entry, pool_id, unchanged
 
 
@@ -35,6 +36,26 @@ def test_k074_rows_of_atoms_that_a_pool_can_never_have_are_told(home: Home) -> N
         ("pools[fra1-mig].offers[acme].quota.gpu", "use gpu.mig"),
         ("pools[fra1-whole].offers[acme].quota.gpu.slot", "use gpu"),
     }
+
+
+def test_k074_whole_gpus_in_a_mig_pool_are_refused_and_never_wait(home: Home) -> None:
+    """Its machines name whole cards beside their slices: those cannot be booked."""
+    offers = [{"toTenantId": "acme", "quota": {"gpu": 8, "gpu.mig": 8}}]
+    home.wish(entry("fra1-mig", offers, sharing="mig", ownerQuota={"gpu.mig": 7}))
+    home.apply()
+    pool = pool_id("fra1-mig")
+    with home.hand() as client:
+        token = client.nodes.create_join_token(pool).join_token
+        gpus = ["NVIDIA H100 80GB HBM3", *["NVIDIA H100 80GB HBM3 MIG 3g.40gb"] * 2]
+        client.nodes.join(pool, join_token=token, inventory={"gpus": gpus})
+        assert client.pools.get(pool).rollup.gpus == 0
+    with home.hand("sa_acme", "acme") as acme:
+        with pytest.raises(ComputeError) as refused:
+            acme.reservations.create(pool, {"gpu": 1})
+        [problem] = refused.value.problems
+        assert (problem.code, problem.rule, problem.path) == ("INVALID_INPUT", "reservation.atoms", "resources.gpu")
+        assert acme.reservations.list() == []
+        assert acme.reservations.create(pool, {"gpu.mig": 2}, selectors={"migProfile": "3g.40gb"}).state == "placed"
 
 
 @pytest.mark.parametrize("sharing", ["timeslice", "mps"])
