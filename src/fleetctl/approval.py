@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fleetctl import history, paths
+from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.history import History, LastEvent, Subject
 from fleetctl.live import Live
 from fleetctl.override import Override, rule
-from fleetctl.plan import Operation, Plan, Scope
+from fleetctl.plan import Operation, Plan, Scope, scope_of
 from fleetctl.plan.digest import canonical_after
 from fleetctl.spelling import seal
 from fleetctl.words import joined, time
@@ -90,6 +91,13 @@ def by_digest(expected: str, plan: Plan) -> None:
         raise Stop(EXIT_STALE, message, rule="plan.digest")
 
 
+def is_sealed(saved: SavedPlan, desired: Desired, live: Live) -> bool:
+    """Whether the plan file is to the byte what a run wrote that could read this control plane's key. Until that is
+    known nothing that it says may be acted on. Raises Stop where it was made for another target than these files'."""
+    _check_scope(saved.scope, scope_of(desired, live))
+    return _fits(saved, live.instance.digest_key)
+
+
 def by_file(
     saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: str | None, shown: Mapping[str, Any]
 ) -> None:
@@ -139,8 +147,13 @@ def _check_unaltered(saved: SavedPlan, plan: Plan, shown: Mapping[str, Any], key
     if saved.digest == plan.digest:
         altered += _differences(saved.operations, plan)
     doubled = len(set(saved.operations)) < len(saved.operations)
-    if altered or doubled or not hmac.compare_digest(seal(saved.document, key), saved.document["seal"]):
+    if altered or doubled or not _fits(saved, key):
         raise Stop(EXIT_STALE, "the plan file was altered since it was made", altered, _NEW, "plan.file")
+
+
+def _fits(saved: SavedPlan, key: bytes) -> bool:
+    """Whether the seal is that of the rest; it is anybody's text."""
+    return hmac.compare_digest(seal(saved.document, key).encode(), saved.document["seal"].encode())
 
 
 def _altered(saved: SavedPlan, shown: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -35,12 +35,33 @@ def at_ref(path: Path, ref: str, *, caller: str | None, files_are_of: str | None
     path = path.absolute()
     trees.check_straight(path)
     commit = git.merge_base(path if path.is_dir() else path.parent, ref)
+    return _at_commit(path, commit, ref, caller, files_are_of)
+
+
+def _at_commit(path: Path, commit: str, ref: str, caller: str | None, files_are_of: str | None = None) -> Base:
     with TemporaryDirectory(prefix="fleet-base-") as name:
         into = Path(name)
         if not trees.write_fleet(path, commit, into):
             return Base(ref, commit, None)
         was = _read(into if path.is_dir() else into / path.name, f"{ref} ({short(commit)})", caller)
     return Base(ref, commit, was, commit == files_are_of)
+
+
+def before(path: Path, *, caller: str | None, files_are_of: str | None) -> tuple[Base, ...]:
+    """The fleet at `path` as it was before the files of today, which are those of the commit `files_are_of`: in the
+    first parent of HEAD, and where they are not HEAD's in HEAD too. Nothing outside of git, of a first commit, and of a
+    fleet that git does not keep. Raises Stop, as `at_ref` does."""
+    path = path.absolute()
+    directory = path if path.is_dir() else path.parent
+    head = git.head(directory)
+    if head is None:
+        return ()
+    trees.check_straight(path)
+    parent = git.parent(directory, head)
+    wanted = {"HEAD^": parent, "HEAD": None if files_are_of == head else head}
+    found = [_at_commit(path, commit, ref, caller) for ref, commit in wanted.items() if commit]
+    is_kept = files_are_of == head or any(each.desired for each in found)
+    return tuple(found) if is_kept else ()
 
 
 def at_dir(path: Path, name: str, *, caller: str | None) -> Base:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from better_compute.domain.atoms import CLASSES, ISOLATING
 from better_compute.domain.problems import Problem
@@ -24,7 +24,8 @@ class Comparison:
     """What differs. `settled` are the files on the pools that they mean, `base` the fleet as it was (None: none was
     named), settled as well in `was`; `prune`: removed pools that it names are archived. `diff` is what was selected,
     `outside` the rest; `entries` and `offers` count those selected. `problems` are those of identity, hazards and
-    base: an error blocks; `renamed` are ids of removed pools that seem to be renamed."""
+    base: an error blocks; `renamed` are ids of removed pools that seem to be renamed. `held` are further bases,
+    settled, that only guard."""
 
     settled: Settled
     base: Base | None
@@ -37,11 +38,18 @@ class Comparison:
     offers: int
     problems: tuple[Problem, ...]
     renamed: frozenset[str]
+    held: tuple[Base, ...] = ()
 
     @property
     def desired(self) -> Desired:
         """The files, each entry under the id of the pool that it means."""
         return self.settled.desired
+
+    @property
+    def guarding(self) -> tuple[Desired, ...]:
+        """The fleet as it was, wherever its guards hold: a change cannot remove its own."""
+        was = self.was or (self.base.desired if self.base else None)
+        return tuple(each for each in (was, *(base.desired for base in self.held)) if each is not None)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -65,12 +73,13 @@ def compared(
     live: Live,
     *,
     base: Base | None = None,
+    held: Sequence[Base] = (),
     prune: bool = False,
     selected: Selection = EVERYTHING,
     renames: int | None = None,
 ) -> Comparison:
-    """Compare files with live state. `base` names causes, removed pools and hazards, and stops a fleet that lost its
-    last pool; `prune` archives removed pools that it names; `renames` is how many renamed entries may pass.
+    """Compare files with live state. `base` names causes, hazards and removed pools, which `prune` archives; it and
+    those `held` beside it stop a fleet that lost its last pool; `renames` is how many renamed entries may pass.
 
     Raises Stop for `prune` without a base, ComputeError for a selector that selects nothing, ValueError when nobody
     names a caller.
@@ -83,9 +92,7 @@ def compared(
     known = Known(live.pools, was)
     part, entries, offers = _selected(causes.labelled(whole, was), selected, settled.desired, known)
     found = hazards.find(part.inside, whole, settled.desired, live.pools, renames)
-    alike = hazards.alike(whole.foreign, settled.desired)
-    if any(problem.rule == "fleet.caller" for problem in found.problems):
-        alike = []  # that is why
+    is_caller = any(problem.rule == "fleet.caller" for problem in found.problems)  # that is why others' are alike
     return Comparison(
         settled=settled,
         base=base,
@@ -101,10 +108,11 @@ def compared(
             *hazards.of_others(settled, was, part.inside),
             *hazards.missed(whole, settled, was),
             *found.problems,
-            *alike,
-            *bases.findings(desired, base),
+            *([] if is_caller else hazards.alike(whole.foreign, settled.desired)),
+            *_lost(desired, base, held),
         ),
         renamed=found.renamed,
+        held=tuple(replace(each, desired=_was(each, live) or each.desired) for each in held),
     )
 
 
@@ -135,6 +143,11 @@ def _selected(diff: Diff, selected: Selection, desired: Desired, known: Known) -
         return Split(diff, Diff(pools=())), len(desired.entries), offers
     selection.check(selected, desired, known, diff)
     return selection.split(diff, selected, known), *selection.counts(selected, desired, known)
+
+
+def _lost(desired: Desired, base: Base | None, held: Sequence[Base]) -> Iterator[Problem]:
+    """What a change may do to none of its bases, once."""
+    yield from dict.fromkeys(problem for each in (base, *held) for problem in bases.findings(desired, each))
 
 
 def _unoffered(diff: Diff) -> Iterator[Note]:

@@ -144,6 +144,32 @@ def merge_base(directory: Path, ref: str) -> str:
     raise Stop(EXIT_ERROR, message, hint=hint, rule="git.mergeBase")
 
 
+def parent(directory: Path, commit: str) -> str | None:
+    """The first parent of a commit; None of one that has none. Raises Stop, also where it is cut off here."""
+    ran = run(directory, "cat-file", "commit", commit)
+    if ran.returncode:
+        raise Stop(EXIT_ERROR, f"the commit {commit} cannot be read", said(ran), rule="git.objects")
+    lines = ran.stdout.partition(b"\n\n")[0].split(b"\n")
+    first = next((line.split()[1].decode() for line in lines if line.startswith(b"parent ")), None)
+    if first is not None and run(directory, "cat-file", "-e", first).returncode:
+        message = f"the commit before {commit} is not here, and its guards are not known"
+        hint = "the clone is shallow: `git fetch --unshallow`, or fetch-depth: 0 in the job that checks out"
+        raise Stop(EXIT_ERROR, message, hint=hint, rule="git.parent")
+    return first
+
+
+def head(directory: Path) -> str | None:
+    """The commit that is checked out; None outside of git, and where there is none yet. Raises Stop where a repository
+    cannot be read."""
+    if top(Path(os.path.realpath(directory))) is None:
+        return None
+    ran = run(directory, "rev-parse", "--git-dir")
+    if ran.returncode:
+        message = f"{directory} is in a git repository that cannot be read"
+        raise Stop(EXIT_ERROR, message, said(ran), rule="git.repository")
+    return answer(directory, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").strip() or None
+
+
 def _is_cut(directory: Path, commit: str, head: str, bases: Iterable[str]) -> bool:
     """Whether a shallow clone lacks parents of a commit since the bases: a later one may be behind it."""
     if commit == head or answer(directory, "rev-parse", "--is-shallow-repository").strip() != "true":

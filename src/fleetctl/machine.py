@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 _LINKS = 40
+_UNFINISHED = ".fleet-"
+"""What begins the name that a file has while it is written: a short one, whatever it will be called."""
 _OWNERS = 0o600
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
 _MOST_FILES = 2**31 - 1
@@ -44,7 +46,26 @@ def check_output(path: Path, *, append: bool) -> None:
         if not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     else:
-        tempfile.TemporaryFile(dir=Path(os.path.realpath(path)).parent).close()
+        _try_name(Path(os.path.realpath(path)))
+
+
+def _try_name(path: Path) -> None:
+    """Make a new file beside `path`, and one of that name where there is none, and remove them. Raises OSError."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=_UNFINISHED)
+    os.close(descriptor)
+    os.unlink(temporary)
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNERS))
+        path.unlink()
+    except FileExistsError:
+        if not _may_replace(os.stat(path), os.stat(path.parent)):
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path)) from None
+
+
+def _may_replace(file: os.stat_result, directory: os.stat_result) -> bool:
+    """Whether another file may take a file's place, as far as owners tell: where all may write, as in /tmp, each has
+    files of their own."""
+    return not directory.st_mode & stat.S_ISVTX or os.geteuid() in (0, file.st_uid, directory.st_uid)
 
 
 def identity(path: Path) -> tuple[int, int] | str:
@@ -118,7 +139,7 @@ def write_new(files: Mapping[Path, str], mode: int) -> None:
 def _replace(path: Path, data: bytes, mode: int = _OWNERS) -> None:
     temporary = ""
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=_UNFINISHED)
         with os.fdopen(descriptor, "wb") as stream:
             os.fchmod(stream.fileno(), mode)  # whatever the umask
             stream.write(data)

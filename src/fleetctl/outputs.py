@@ -53,20 +53,28 @@ class Kept:
             with _ahead(path):
                 machine.check_output(path, append=append)
 
-    def write(self, data: Callable[[], bytes], *, done: bool = False) -> tuple[str, ...]:
-        """Write it whole or not at all; gives what people should know. `done`: what it tells of is done and must be
-        said, also where it cannot be kept. Raises Stop, and BrokenPipeError where it is a pipe whose reader left."""
+    def write(self, data: Callable[[], bytes]) -> tuple[str, ...]:
+        """Write it whole or not at all; gives what people should know. Raises Stop, and BrokenPipeError where it is a
+        pipe whose reader left."""
         if self.path is None:
             return ()
         try:
             machine.save(self.path, data())
+        except BrokenPipeError:
+            raise
         except OSError as error:
-            if done:
-                return (f"The {self.what} could not be written to {self.path}: {error.strerror or error}",)
-            if isinstance(error, BrokenPipeError):
-                raise
             raise _refused(self.path, error, "nothing of it was kept") from error
         return (f"The {self.what} is in {self.path}",)
+
+    def write_done(self, data: Callable[[], bytes]) -> tuple[tuple[str, ...], bool]:
+        """The same of what is done and must be said, also where it cannot be kept; and whether it was, or nobody wanted
+        it to be."""
+        try:
+            return self.write(data), True
+        except (Stop, OSError) as error:
+            cause = error.__cause__ if isinstance(error, Stop) else error
+            reason = cause.strerror if isinstance(cause, OSError) else cause
+            return (f"The {self.what} could not be written to {self.path}: {reason or error}",), False
 
 
 @contextmanager

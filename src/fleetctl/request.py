@@ -16,7 +16,8 @@ SERVER, TENANT, CALLER, TOKEN = "FLEETCTL_SERVER", "FLEETCTL_TENANT", "FLEETCTL_
 class Request:
     """What the command line and the environment ask for. `timeout` is seconds for one call; `tell` takes what people
     should know before the result. `base_ref` or `base_dir`: the files to compare with; `prune`: pools that left them
-    are archived; `only` and `exclude`: selectors of the part that is looked at; `snapshot`: live state in a file."""
+    are archived; `only` and `exclude`: selectors of the part that is looked at; `snapshot`: live state in a file.
+    `before`: the guards of the commit before the files' hold too, whichever the base is."""
 
     path: Path
     server: str | None
@@ -31,6 +32,7 @@ class Request:
     only: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     snapshot: Path | None = None
+    before: bool = False
 
     @property
     def directory(self) -> Path:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.problems import ComputeError, Problem, did_you_mean
 from fleetctl import base as bases
@@ -33,7 +33,8 @@ class Session:
     """Files and live state, both read. `client` of None: the live state stood in a file, and nobody can be asked.
     `read_history` reads the last events of pools' objects. `commit` is the one that the files are of; see
     `trees.commit_of`. `declared`: what the world file has, which need not be in the database. `base`: the files as
-    they were, None where nobody named them; `selected`: the part that is looked at."""
+    they were, None where nobody named them; `held`: further ones, of which only guards hold; `selected`: the part that
+    is looked at."""
 
     request: Request
     desired: Desired
@@ -44,6 +45,7 @@ class Session:
     commit: str | None
     declared: Declared
     base: Base | None = None
+    held: tuple[Base, ...] = ()
     selected: Selection = EVERYTHING
 
     @property
@@ -59,23 +61,25 @@ def read(request: Request) -> Desired:
 
 
 @contextmanager
-def opened(request: Request, wished: Desired) -> Iterator[Session]:
+def opened(request: Request, wished: Desired, agreed: Callable[[Live], Request] | None = None) -> Iterator[Session]:
     """Choose the target of files that were read just now, and read the live state: of the control plane, or of the
-    request's snapshot. Raises ComputeError, FilesError for a world file, and Stop for a pin that does not match."""
-    selected = selection.parse(request.only, request.exclude)
+    request's snapshot. Raises ComputeError, FilesError for a world file, and Stop for a pin that does not match.
+
+    With `agreed` only the live state tells what is asked for: then the control plane is one that is there, and base and
+    part are those of the request that it gives."""
     target.check_caller(wished)
     commit = trees.commit_of(request.directory, wished.files)
-    base = _base(request, wished, commit)
+    asked = _asked(request, wished, commit) if agreed is None else {}
     if request.snapshot is not None:
-        yield replace(_on_snapshot(request, request.snapshot, wished, commit), base=base, selected=selected)
+        yield replace(_on_snapshot(request, request.snapshot, wished, commit), **asked)
         return
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.directory)
-    with connected(wished, chosen, request) as connection:
+    with connected(wished, chosen, request, create=agreed is None) as connection:
         url, declared = target.shown(chosen.server, request.directory), Declared(chosen.server, wished.tenant_id)
         with _at("tenantId", "server.rights", wished, lambda _: _nearest_tenant(declared, connection.client)):
             live = reading.read(connection.client, url, wished.tenant_id)
         collector.resume()
-        yield Session(
+        session = Session(
             request=request,
             desired=wished,
             target=chosen,
@@ -84,9 +88,20 @@ def opened(request: Request, wished: Desired) -> Iterator[Session]:
             read_history=partial(history.read, connection.client),
             commit=commit,
             declared=declared,
-            base=base,
-            selected=selected,
         )
+        yield replace(session, **(_asked(agreed(live), wished, commit) if agreed else asked))
+
+
+def _asked(request: Request, wished: Desired, commit: str | None) -> dict[str, Any]:
+    """The parts of a session that follow from the request; `commit` is that of today's files. Raises Stop."""
+    base = _base(request, wished, commit)
+    held = bases.before(request.path, caller=wished.caller, files_are_of=commit) if request.before else ()
+    return {
+        "request": request,
+        "selected": selection.parse(request.only, request.exclude),
+        "base": base,
+        "held": tuple(each for each in held if base is None or each.commit != base.commit),
+    }
 
 
 def _base(request: Request, wished: Desired, commit: str | None) -> Base | None:
@@ -132,9 +147,9 @@ def offline(
 
 
 @contextmanager
-def connected(wished: Desired, chosen: target.Target, request: Request) -> Iterator[Connection]:
+def connected(wished: Desired, chosen: target.Target, request: Request, *, create: bool = True) -> Iterator[Connection]:
     """A connection to the target, as the fleet's tenant. Raises ComputeError, and FilesError where a new control plane
-    has no world file to start with."""
+    has no world file to start with; without `create` Stop where there is none."""
     from better_compute import bootstrap  # not at the top: `validate` needs no server
 
     server = chosen.server
@@ -146,6 +161,8 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
     if problems := worlds.misnamed(wished) if isinstance(server, str) else worlds.check(wished):
         raise FilesError(problems)
     if not isinstance(server, str) and not bootstrap.is_there(server.database):
+        if not create:
+            raise target.missing(server, request.directory)
         request.tell(target.made(server, request.directory))
     declared = Declared(server, wished.tenant_id)
     try:
@@ -153,7 +170,7 @@ def connected(wished: Desired, chosen: target.Target, request: Request) -> Itera
             connection = bootstrap.connect(
                 server
                 if isinstance(server, str)
-                else bootstrap.Embedded(server.database, Path(server.world) if server.world else None),
+                else bootstrap.Embedded(server.database, Path(server.world) if server.world else None, create),
                 tenant_id=wished.tenant_id,
                 token=chosen.token,
                 caller=wished.caller,

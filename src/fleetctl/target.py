@@ -155,6 +155,13 @@ def made(server: Embedded, directory: Path) -> str:
     return f"There is no {database} yet: a new control plane is made there, and starts with {world}"
 
 
+def missing(server: Embedded, directory: Path) -> Stop:
+    """Of an embedded control plane that is not there, where only one that is will do."""
+    message = f"there is no {_from(server.database, directory)}: the plan was made for another control plane"
+    hint = "give --server URL where it was made for a served one; else make a new plan"
+    return Stop(EXIT_STALE, message, hint=hint, rule="plan.target")
+
+
 def _spelled(server: str | Embedded | None, directory: Path) -> str | None:
     return f"embedded:{_from(server.database, directory)}" if isinstance(server, Embedded) else server
 

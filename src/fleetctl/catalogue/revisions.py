@@ -37,6 +37,11 @@ REVISIONS: Final[Entries] = {
         "A shallow clone may lack it; a base that is absent is never skipped.",
         "Fetch it, with enough history.",
     ),
+    "git.parent": Entry(
+        "The commit before the one that is checked out is not in this clone.",
+        "A plan file names the base that its maker chose: at apply the guards of that commit hold too.",
+        "Fetch all history; or name the base at apply too, with --base.",
+    ),
     "git.mergeBase": Entry(
         "It is not known from which commit both sides went apart, or there are several.",
         "A shallow clone may end before it; of several, each may lack a guard of another.",

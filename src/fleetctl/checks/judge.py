@@ -28,8 +28,8 @@ def problems_of(checks: Iterable[Check]) -> list[Problem]:
 
 def _checks_of(plan: Plan) -> list[Check]:
     """Those of the files, and those of the base: a change cannot remove its own."""
-    files, base = plan.comparison.desired, plan.comparison.base
-    return list(dict.fromkeys((*files.checks, *(base.desired.checks if base and base.desired else ()))))
+    fleets = (plan.comparison.desired, *plan.comparison.guarding)
+    return list(dict.fromkeys(check for fleet in fleets for check in fleet.checks))
 
 
 def check(of: Consequences) -> list[Problem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from fleetctl.cli import offered, options, streams
-from fleetctl.cli.named import FILE
+from fleetctl.cli.named import PLACE
 from fleetctl.cli.options import Common
 
 
@@ -24,7 +24,7 @@ from fleetctl.cli.options import Common
 @click.option(
     "--fleet",
     "path",
-    type=FILE,
+    type=PLACE,
     default=".",
     metavar="PATH",
     help="Where the fleet is; left out: here.",

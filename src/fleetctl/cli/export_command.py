@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fleetctl.cli import options, streams
-from fleetctl.cli.named import FILE
+from fleetctl.cli.named import PLACE
 from fleetctl.cli.options import Common
 
 
@@ -26,7 +26,7 @@ from fleetctl.cli.options import Common
 @options.common(options.fleet, options.output, options.target)
 @click.option(
     "--out",
-    type=FILE,
+    type=PLACE,
     metavar="DIR",
     help="Write fleet.yaml, a file for each site, and their schema there, for their owner alone; replaces no file.",
 )

@@ -17,7 +17,7 @@ import click
 from better_compute.domain.escape import CONTROL
 from better_compute.domain.problems import did_you_mean
 from fleetctl.cli import failure, streams
-from fleetctl.cli.named import FILE
+from fleetctl.cli.named import FILE, PLACE
 from fleetctl.cli.streams import Format
 from fleetctl.look import LEAST_BYTES, MAX_BYTES, Look
 
@@ -127,7 +127,7 @@ def _request(given: dict[str, Any]) -> Request:
 
 
 def fleet(command: Command) -> Command:
-    return click.argument("path", type=FILE, default=".", metavar="[PATH]")(command)
+    return click.argument("path", type=PLACE, default=".", metavar="[PATH]")(command)
 
 
 def verbose(command: Command) -> Command:
@@ -294,7 +294,7 @@ def check_apart(request: Request, named: Mapping[str, Path | None]) -> None:
 
     flags: dict[object, str] = {}
     for flag, path in {**named, "--snapshot": request.snapshot, "--token-file": request.token_file}.items():
-        if path is not None and (path.is_file() or not path.exists()):
+        if path is not None and (os.path.isfile(path) or not os.path.exists(path)):
             first = flags.setdefault(identity(path), flag)
             if first != flag:
                 raise click.UsageError(f"{first} and {flag} name the same file")

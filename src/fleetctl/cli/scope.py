@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fleetctl.cli import offered
-from fleetctl.cli.named import FILE
+from fleetctl.cli.named import FILE, PLACE
 from fleetctl.cli.options import Command, with_all
 
 _SELECTOR = "key=GLOB, site=, model=, tenant= or file=; a comma is and, repeated is or"
@@ -27,7 +27,7 @@ def base(command: Command) -> Command:
         ),
         click.option(
             "--base-dir",
-            type=FILE,
+            type=PLACE,
             metavar="DIR",
             help="The same with the files in a directory.",
         ),

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fleetctl.cli import options, streams
-from fleetctl.cli.named import Named
+from fleetctl.cli.named import NamedFile
 from fleetctl.cli.options import Common
 
 
@@ -18,7 +18,7 @@ from fleetctl.cli.options import Common
     "--report), or printed as JSON. FILE of - is stdin.",
     epilog=options.examples("fleetctl show plan.json", "fleetctl show plan.json --format markdown"),
 )
-@click.argument("file", type=Named(path_type=Path, allow_dash=True))
+@click.argument("file", type=NamedFile(path_type=Path, allow_dash=True))
 @options.common(options.metrics, options.verbose)
 def command(common: Common, file: Path) -> int:
     from fleetctl.flow.show import show

@@ -8,11 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, Final
 
 from better_compute.domain.policy.urls import mask_text
 from fleetctl import apply as applying
 from fleetctl import approval, git, machine
+from fleetctl.desired import Desired
 from fleetctl.errors import (
     EXIT_BLOCKED,
     EXIT_ERROR,
@@ -27,6 +28,7 @@ from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
 from fleetctl.flow.told import header, plan_report
 from fleetctl.journal import Journal, Outcome, Stream, opened_journal
+from fleetctl.live import Live
 from fleetctl.outputs import Kept
 from fleetctl.plan import Plan
 from fleetctl.report.forms import ApprovedBy, PlanReport
@@ -36,6 +38,16 @@ from fleetctl.report.saved import file_bytes
 from fleetctl.request import Request
 from fleetctl.session import Session, opened, read
 from fleetctl.signals import interruptible
+from fleetctl.words import short
+
+_PLANNED: Final = {
+    "base_ref": "--base",
+    "base_dir": "--base-dir",
+    "prune": "--prune",
+    "only": "--only",
+    "exclude": "--except",
+}
+"""What of a request comes from a plan file -> its flag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +75,17 @@ def apply(request: Request, how: How) -> Finished:
     kept = Kept(how.report_file, "report")
     kept.begin()
     wished = read(request)
-    saved = None
-    if how.plan_file is not None:
-        saved = saved_plan(how.plan_file)
-        request = _as_planned(request, saved)
+    saved = None if how.plan_file is None else saved_plan(how.plan_file)
     kept.check(request, wished, how.journal)
-    # 2. Choose the target; 3. read the live state.
-    with opened(request, wished) as session:
+
+    def agreed(live: Live) -> Request:
+        assert saved is not None, "asked for a plan file alone"
+        planned = _agreed(request, saved, wished, live)
+        kept.check(planned, wished, how.journal)  # its base is read too
+        return planned
+
+    # 2. Choose the target; 3. read the live state, and then what a plan file asks for.
+    with opened(request, wished, agreed if saved else None) as session:
         _check_caller(session)
         # 4. Make the plan; 5. judge it by rules and guards.
         made, does = judged(session)
@@ -77,8 +93,7 @@ def apply(request: Request, how: How) -> Finished:
         # 6. Is it the one that was approved? Nothing is written before.
         digest = _approved(saved, how.expect, made, session, document)
         if made.blocked:
-            lost = approval.not_repeated(saved, made, request.override) if saved else ""
-            return Finished(document, EXIT_BLOCKED, (lost,) if lost else ())
+            return Finished(document, EXIT_BLOCKED, _why_blocked(saved, made, session) if saved else ())
         if (made.operations or made.findings) and not how.approve(document):
             raise Stop(EXIT_ERROR, "not approved: nothing was written")
         made, stop = replace(made, digest=digest), Event()
@@ -87,28 +102,54 @@ def apply(request: Request, how: How) -> Finished:
             outcomes = _run(made, session, how, stream, stop)
             # 8. Say what was done and what was not: also to whoever interrupts.
             finished = of_apply(made, outcomes, header(session), how.approved_by, caught.name)
-            remarks = kept.write(lambda: file_bytes(finished), done=True)
-    return Finished(finished, _exit_code(outcomes, caught.name), remarks)
+            remarks, is_kept = kept.write_done(lambda: file_bytes(finished))
+    code = _exit_code(outcomes, caught.name)
+    return Finished(finished, code if is_kept or code else EXIT_ERROR, remarks)
+
+
+def _agreed(request: Request, saved: approval.SavedPlan, wished: Desired, live: Live) -> Request:
+    """The request that a plan file stands for. Raises Stop where flags say otherwise, and for a file that was altered;
+    one that asks for no base and no part is left to `approval.by_file`, which knows what is altered."""
+    if approval.is_sealed(saved, wished, live):
+        return _as_planned(request, saved)
+    if not any((*_planned(request, saved).values(), *(getattr(request, name) for name in _PLANNED))):
+        return request
+    message = "the plan file was altered since it was made, or the control plane's database was made anew"
+    raise Stop(EXIT_STALE, message, hint="make a new plan", rule="plan.file")
 
 
 def _as_planned(request: Request, saved: approval.SavedPlan) -> Request:
-    """The request with the base and the part of the fleet that the plan file was made with. Raises Stop where flags
-    say otherwise."""
-    planned: dict[str, tuple[str, Any]] = {
-        "base_ref": ("--base", saved.base_ref),
-        "base_dir": ("--base-dir", None if saved.base_dir is None else request.directory / saved.base_dir),
-        "prune": ("--prune", saved.prune),
-        "only": ("--only", saved.only),
-        "exclude": ("--except", saved.exclude),
-    }
+    """The request with the base and the part of the fleet that the plan file was made with. Whoever plans chooses that
+    base: unless the one who applies names it too, the guards of the commit before the files' hold as well. Raises Stop
+    where flags say otherwise."""
+    planned, is_named = _planned(request, saved), bool(request.base_ref or request.base_dir)
     if request.base_ref is not None and saved.base_ref is not None:
         request = replace(request, base_ref=git.merge_base(request.directory, request.base_ref))
-    for name, (flag, value) in planned.items():
+    for name, flag in _PLANNED.items():
         given = getattr(request, name)
-        if given and not _is_same(given, value):
+        if given and not _is_same(given, planned[name]):
             message = f"{flag} says otherwise than the plan file does"
             raise Stop(EXIT_USAGE, message, hint="leave it out: it comes from the plan file")
-    return replace(request, **{name: value for name, (_, value) in planned.items()})
+    return replace(request, **planned, before=not is_named)
+
+
+def _planned(request: Request, saved: approval.SavedPlan) -> dict[str, Any]:
+    """What of the request a plan file stands for."""
+    return {
+        "base_ref": saved.base_ref,
+        "base_dir": None if saved.base_dir is None else request.directory / saved.base_dir,
+        "prune": saved.prune,
+        "only": saved.only,
+        "exclude": saved.exclude,
+    }
+
+
+def _why_blocked(saved: approval.SavedPlan, made: Plan, session: Session) -> tuple[str, ...]:
+    """Why a plan may be blocked here that was not where it was made."""
+    lost = approval.not_repeated(saved, made, session.request.override)
+    held = ", ".join(f"{base.ref} ({short(base.commit or '')})" for base in session.held)
+    beside = f"Guards of {held} hold here too, beside those of the plan's own base" if held else ""
+    return tuple(filter(None, (lost, beside)))
 
 
 def _is_same(given: Any, planned: Any) -> bool:

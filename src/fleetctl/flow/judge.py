@@ -24,6 +24,7 @@ def judged(session: Session) -> tuple[Plan, Consequences]:
         session.desired,
         session.live,
         base=session.base,
+        held=session.held,
         prune=session.request.prune,
         selected=session.selected,
         renames=override.numbers.get("rename"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem
+from fleetctl.base import Base
 from fleetctl.desired import Desired
 from fleetctl.guards.tally import Case
 from fleetctl.identity import is_live
@@ -13,13 +14,21 @@ _RULE, _OWN = "base.fleet", "base.own"
 def check(case: Case) -> list[Problem]:
     """A base without a fleet at this place, or with another one, beside a plan that takes something away: an error;
     beside one that takes nothing a warning. A base that is the files themselves guards nothing: a warning."""
-    base, files = case.plan.comparison.base, case.desired
-    if base is None:
-        return []
+    comparison = case.plan.comparison
+    found = [] if comparison.base is None else _of(case, comparison.base, comparison.was)
+    for base in comparison.held:
+        # Nobody named it: what it lacks is told where it matters.
+        found += [problem for problem in _of(case, base, base.desired) if problem.severity == "error"]
+    return found
+
+
+def _of(case: Case, base: Base, was: Desired | None) -> list[Problem]:
+    """`was` is the fleet of the base, settled."""
+    files = case.desired
     if base.desired is None:
         message = f"{base.ref} has no fleet at this place, so that its guards and pools are not known"
         hint = "if the fleet moved, compare it with its old place: --base-dir"
-    elif theirs := _apart(case, base.desired):
+    elif theirs := _apart(case, base.desired, was):
         message = f"{base.ref} has another fleet at this place, {theirs}: it guards nothing of {files.fleet}"
         hint = "compare with a base of this fleet; give it another name, caller or keyPrefix in a change of its own"
     elif base.is_own and case.plan.operations:
@@ -35,7 +44,7 @@ def check(case: Case) -> list[Problem]:
     ]
 
 
-def _apart(case: Case, base: Desired) -> str:
+def _apart(case: Case, base: Desired, was: Desired | None) -> str:
     """What tells the fleet of a base from that of the files; empty where they are one. A caller may follow another that
     is told, and a fleet that owns no keys is known by its pools."""
     files, comparison = case.desired, case.plan.comparison
@@ -45,7 +54,6 @@ def _apart(case: Case, base: Desired) -> str:
         return f"that of the caller {base.caller}"
     if base.key_prefix != files.key_prefix:
         return f"that of the keyPrefix {base.key_prefix}" if base.key_prefix else "one without a keyPrefix"
-    was = comparison.was
     if base.key_prefix or was is None or not was.entries:
         return ""
     live = {pool_id for pool_id in comparison.settled.named if is_live(case.live.pools.get(pool_id))}

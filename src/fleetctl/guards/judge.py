@@ -48,9 +48,10 @@ def counted(of: Consequences, now: int) -> list[Tally]:
 def _in_force(comparison: Comparison) -> Guards:
     """The guards of a change. What the base protects stays protected, in whichever way it says so: a change cannot
     remove its own guard."""
-    own, base = _protecting(comparison.desired), comparison.base
-    was = comparison.was or (base.desired if base else None)
-    return own if was is None else own.stricter(_protecting(was))
+    guards = _protecting(comparison.desired)
+    for was in comparison.guarding:
+        guards = guards.stricter(_protecting(was))
+    return guards
 
 
 def _protecting(desired: Desired) -> Guards:

@@ -33,9 +33,9 @@ def check(case: Case) -> list[Problem]:
 
 
 def _names(case: Case, pool_id: str) -> frozenset[str]:
-    state, was = case.live.pools.get(pool_id), case.plan.comparison.was
-    before = was.entries.get(pool_id) if was else None
-    return names(state.pool if state else None, case.desired.entries.get(pool_id), before)
+    state = case.live.pools.get(pool_id)
+    before = (was.entries.get(pool_id) for was in case.plan.comparison.guarding)
+    return names(state.pool if state else None, case.desired.entries.get(pool_id), *before)
 
 
 def _told(case: Case, operation: Operation) -> str:
@@ -54,8 +54,8 @@ def _unused(case: Case, takes: Sequence[Operation]) -> list[Problem]:
     """Names that are nobody's protect nothing, and whoever wrote them believes otherwise: a warning, and an error where
     the plan takes anything."""
     known: dict[str, None] = {}
-    was = case.plan.comparison.was
-    for entry in (*case.desired.entries.values(), *(was.entries.values() if was else ())):
+    fleets = (case.desired, *case.plan.comparison.guarding)
+    for entry in (entry for fleet in fleets for entry in fleet.entries.values()):
         known.update(dict.fromkeys(name for name in (entry.pool_id, entry.key, entry.previously) if name))
     for state in case.live.pools.values():
         if state.pool is not None:

@@ -52,26 +52,32 @@ def make(
     live: Live,
     *,
     base: Base | None = None,
+    held: Sequence[Base] = (),
     prune: bool = False,
     selected: Selection = EVERYTHING,
     renames: int | None = None,
 ) -> Plan:
     """The plan that brings `live` to `desired`, the files as they are written; for the rest, and what is raised, see
     `comparison.compared`."""
-    comparison = compared(desired, live, base=base, prune=prune, selected=selected, renames=renames)
+    comparison = compared(desired, live, base=base, held=held, prune=prune, selected=selected, renames=renames)
     return _of(comparison, live, desired)
+
+
+def scope_of(desired: Desired, live: Live) -> Scope:
+    """Whose a plan of these files at this control plane is."""
+    return Scope(
+        derivation=live.instance.derivation,
+        instance_id=live.instance.id,
+        fleet=desired.fleet,
+        tenant_id=desired.tenant_id,
+        caller=desired.caller or "",
+    )
 
 
 def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
     """Inputs are of the files as they are `written`: which pools they mean is no part of what was reviewed."""
     diff, settled = comparison.diff, comparison.desired
-    scope = Scope(
-        derivation=live.instance.derivation,
-        instance_id=live.instance.id,
-        fleet=settled.fleet,
-        tenant_id=settled.tenant_id,
-        caller=settled.caller or "",
-    )
+    scope = scope_of(settled, live)
     key = live.instance.digest_key
     unordered = operations(diff, settled.tenant_id)
     heirs = {pool.entry.pool_id: pool.heir.pool_id for pool in diff.pools if pool.heir}

@@ -108,13 +108,57 @@ def test_a_journal_takes_the_place_of_no_plan(fleet: Fleet, tmp_path: Path) -> N
     assert (ran.code, "--plan and --journal name the same file" in ran.err) == (64, True)
 
 
-@pytest.mark.parametrize(("flag", "code"), [("--journal", 1), ("--report", 0)])
-def test_a_pipe_that_nobody_reads_is_not_waited_for(fleet: Fleet, tmp_path: Path, flag: str, code: int) -> None:
+@pytest.mark.parametrize(("flag", "done"), [("--journal", False), ("--report", True)])
+def test_a_pipe_that_nobody_reads_is_not_waited_for(fleet: Fleet, tmp_path: Path, flag: str, done: bool) -> None:
     """Of a journal it is known before the first call, of a report when what was done is done."""
     os.mkfifo(tmp_path / "pipe")
     ran = fleet.on("apply", "--yes", flag, str(tmp_path / "pipe"))
-    assert (ran.code, "No such device or address" in ran.err) == (code, True)
-    assert ("done" in ran.out) == (code == 0)
+    assert (ran.code, "No such device or address" in ran.err) == (1, True)
+    assert ("done" in ran.out) == done
+
+
+@pytest.mark.parametrize("flags", OUTPUTS)
+class TestNames:
+    @pytest.mark.parametrize("length", [250, 255])
+    def test_a_long_one_is_as_good_as_any(self, length: int, flags: tuple[str, ...], fleet: Fleet) -> None:
+        path = fleet.directory / ("r" * length)
+        assert fleet.on(*flags, str(path)).code == (2 if flags[0] == "drift" else 0)
+        assert path.read_bytes()
+        assert not [name for name in files(fleet) if name.startswith(".fleet-")]
+
+    def test_one_that_is_too_long_is_told_before_anything_is_asked(self, flags: tuple[str, ...], fleet: Fleet) -> None:
+        before = files(fleet)
+        ran = fleet.on(*flags, str(fleet.directory / ("x" * 256)))
+        assert (ran.code, "File name too long; nothing was done" in ran.err) == (1, True)
+        assert files(fleet) == before
+
+    @pytest.mark.parametrize("end", ["/", "/.", "//"])
+    @pytest.mark.parametrize("there", [True, False])
+    def test_one_of_a_folder_is_none_of_a_file(
+        self, end: str, there: bool, flags: tuple[str, ...], fleet: Fleet
+    ) -> None:
+        if there:
+            (fleet.directory / "ff2").mkdir()
+        before = files(fleet)
+        ran = fleet.on(*flags, f"{fleet.directory / 'ff2'}{end}")
+        assert (ran.code, ran.out, "is spelled as a folder" in ran.err) == (64, "", True)
+        assert files(fleet) == before
+
+    def test_one_that_only_the_file_system_refuses_is_told_before_anything_is_asked(
+        self, flags: tuple[str, ...], fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As a colon on some."""
+        real, before = os.open, files(fleet)
+
+        def refuse(path: str | Path, *more: int) -> int:
+            if "out:1" in str(path):
+                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(path))
+            return real(path, *more)
+
+        monkeypatch.setattr(os, "open", refuse)
+        ran = fleet.on(*flags, str(fleet.directory / "out:1"))
+        assert (ran.code, "Invalid argument; nothing was done" in ran.err) == (1, True)
+        assert files(fleet) == before
 
 
 def test_a_pipe_that_somebody_reads_gets_the_report(fleet: Fleet, tmp_path: Path) -> None:
@@ -278,7 +322,7 @@ def test_a_file_without_room_is_named(command: str, fleet: Fleet) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 def test_what_was_done_is_said_where_the_report_finds_no_room(fleet: Fleet) -> None:
     ran = fleet.on("apply", "--yes", "--report", "/dev/full")
-    assert ran.code == 0
+    assert ran.code == 1, "what should be read next is not there"
     assert "Applied: 2 operations done." in ran.out
     assert "The report could not be written to /dev/full: No space left on device" in ran.err
     assert fleet.on("plan", "--detailed-exitcode").code == 0
