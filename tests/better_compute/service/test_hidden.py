@@ -25,6 +25,8 @@ POOL_METHODS: dict[str, dict[str, Any]] = {
     "quotas/list": {},
     "nodes/createJoinToken": {},
     "nodes/list": {},
+    "reservations/create": {"resources": {"gpu": 1}, "idempotencyKey": "k"},
+    "reservations/list": {},
     "nodes/join": {"joinToken": "bcj_made-up", "inventory": {"gpus": []}},
 }
 
@@ -96,6 +98,21 @@ def test_a_key_of_another_caller_tells_nothing(plane: Plane) -> None:
     assert made.data["ownerTenantId"] == "globex"
 
 
+def test_a_reservation_of_another_is_as_an_absent_one_and_costs_as_much(plane: Plane) -> None:
+    offered = plane.pool()
+    plane.offer(offered, "globex")
+    plane.offer(offered, "acme")
+    made = [plane.reserve(pool_id, who)["id"] for pool_id, who in ((plane.pool(), "sa_fleet"), (offered, "sa_acme"))]
+    for operation in ("reservations/get", "reservations/end"):
+        found = []
+        for reservation_id in ("rsv_none", *made):
+            with counted() as statements:
+                answer = raw(plane, operation, {"reservationId": reservation_id})
+            found.append((answer, statements))
+        assert found[0][0][0] == 404
+        assert found[1:] == found[:1] * 2
+
+
 def test_a_node_of_another_is_as_an_absent_one_and_costs_as_much(plane: Plane) -> None:
     offered = plane.pool()
     plane.offer(offered, "globex")
@@ -133,6 +150,7 @@ def test_the_rights_of_a_strangers_identity_are_those_of_an_unknown_one(plane: P
 CURSORS: dict[str, Callable[[str], list[str]]] = {
     "pools/listOffers": lambda pool_id: [pool_id, "a"],
     "quotas/list": lambda pool_id: [pool_id, "a", "a"],
+    "reservations/list": lambda pool_id: [pool_id, "a"],
 }
 
 
