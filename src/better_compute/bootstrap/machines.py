@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from better_compute.domain import nodes
 from better_compute.domain.ids import derive
 from better_compute.domain.inventory import Inventory
-from better_compute.domain.nodes import Machine
+from better_compute.domain.nodes import Control, Machine
 from better_compute.domain.problems import UNAVAILABLE, ComputeError, Refused
 from better_compute.domain.state import Pool, PoolState
 from better_compute.service.actions import ROOT, WORLD
@@ -58,6 +58,8 @@ class Machines:
     caller: str | None
     owner_tenant_id: str | None
     inventory: Mapping[str, Any]
+    control: Control = "platform"
+    """Not noted where it is this: a later word, that no id of those before it derives from."""
 
     @classmethod
     def of(cls, group: MachineGroup) -> Machines:
@@ -65,7 +67,8 @@ class Machines:
 
     def group(self, count: int) -> MachineGroup:
         """So many of them, as they are noted; the same in every process."""
-        data = json.dumps(asdict(self), sort_keys=True)
+        noted = {name: value for name, value in asdict(self).items() if (name, value) != ("control", "platform")}
+        data = json.dumps(noted, sort_keys=True)
         digest = hashlib.sha256(data.encode()).hexdigest()
         return MachineGroup(digest=digest, pool_key=self.pool, data=data, count=count)
 
@@ -84,7 +87,8 @@ class Machines:
         return fits[0] if len(fits) == 1 else None
 
     def one(self) -> Machine:
-        return Machine(inventory=Inventory.of(self.inventory), owner_tenant_id=self.owner_tenant_id)
+        inventory = Inventory.of(self.inventory)
+        return Machine(inventory=inventory, owner_tenant_id=self.owner_tenant_id, control=self.control)
 
 
 def declare(tx: Tx, entries: Iterable[MachineEntry]) -> int:
@@ -100,6 +104,7 @@ def declare(tx: Tx, entries: Iterable[MachineEntry]) -> int:
             caller=entry.caller,
             owner_tenant_id=entry.owner_tenant_id,
             inventory=asdict(entry.inventory()),
+            control=entry.control,
         ).group(entry.count)
         # Entries that are alike in all but their count are one group, in whatever order they stand.
         before = stated[group.digest].count if group.digest in stated else 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
+from types import MappingProxyType
 
 from better_compute.api.handle import handler
 from better_compute.bootstrap.machines import arriving, join_all, join_created, tell
@@ -19,7 +20,7 @@ from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, Compu
 from better_compute.iam import OwnTenant, Tokens, Trusted
 from better_compute.service.actions import ROOT
 from better_compute.service.core import Service
-from better_compute.service.ports import Store, Tenant, Tx
+from better_compute.service.ports import Attestor, Store, Tenant, Tx
 from better_compute.storage import open_store
 from better_compute.wire.message import Handle
 
@@ -79,14 +80,22 @@ class ControlPlane:
         self.store.close()
 
 
-def open_plane(database: str, runtime: Runtime, world: Path | None = None, *, create: bool = True) -> ControlPlane:
+def open_plane(
+    database: str,
+    runtime: Runtime,
+    world: Path | None = None,
+    *,
+    create: bool = True,
+    attestors: Mapping[str, Attestor] = MappingProxyType({}),
+) -> ControlPlane:
     """Open a database, by its URL or the path of an SQLite file. A new one starts with `world`; what is due is done.
+    `attestors` speak for machines beside join tokens, by name.
 
     Raises ComputeError; also, with `create` false, for an SQLite file that is not there.
     """
     store = opened_store(database, runtime, create=create)
     try:
-        return _ready(store, runtime, world)
+        return _ready(store, runtime, world, attestors)
     except BaseException:
         store.close()
         raise
@@ -103,21 +112,32 @@ def opened_store(database: str, runtime: Runtime, *, create: bool = True) -> Sto
 
 @contextmanager
 def opened(
-    database: str, runtime: Runtime, world: Path | None = None, *, create: bool = True
+    database: str,
+    runtime: Runtime,
+    world: Path | None = None,
+    *,
+    create: bool = True,
+    attestors: Mapping[str, Attestor] = MappingProxyType({}),
 ) -> Iterator[ControlPlane]:
     """`open_plane` for the length of a block."""
-    plane = open_plane(database, runtime, world, create=create)
+    plane = open_plane(database, runtime, world, create=create, attestors=attestors)
     try:
         yield plane
     finally:
         plane.close()
 
 
-def _ready(store: Store, runtime: Runtime, world: Path | None) -> ControlPlane:
+def _ready(store: Store, runtime: Runtime, world: Path | None, attestors: Mapping[str, Attestor]) -> ControlPlane:
     new = store.view(_is_new)
     if new:
         store.transact(_start(runtime, world))
-    service = Service(store=store, authorizer=OwnTenant(), clock=runtime.clock, entropy=runtime.entropy)
+    service = Service(
+        store=store,
+        authorizer=OwnTenant(),
+        clock=runtime.clock,
+        entropy=runtime.entropy,
+        attestors=attestors,
+    )
     refusals = join_all(service, runtime.sleep)
     service = replace(service, created=partial(join_created, service, runtime.sleep), arriving=arriving)
     return ControlPlane(store, service, new, refusals, runtime.sleep)

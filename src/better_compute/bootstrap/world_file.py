@@ -92,6 +92,7 @@ class MachineEntry(Entry):
     hugepages_1gi: Count = Field(default=0, alias="hugepages1Gi")
     attributes: dict[Id, Name | Number] = {}
     owner_tenant_id: Id | None = None
+    control: Literal["platform", "tenant"] = "platform"
 
     def inventory(self) -> Inventory:
         return Inventory(

@@ -80,13 +80,14 @@ def json_value(text: str) -> Any:
 
 def stated(options: dict[str, Any]) -> dict[str, Any]:
     """The input that the options spell: those that were given."""
-    body = {}
+    body: dict[str, Any] = {}
     for name, value in options.items():
         if value is None or value == ():
             continue
-        body[name] = _merged(name, value) if isinstance(value, tuple) and isinstance(value[0], dict) else value
-        if value is NULL:
-            body[name] = None
+        if isinstance(value, tuple) and isinstance(value[0], dict):
+            body[name] = _merged(name, value)
+        else:
+            body[name] = None if value is NULL else value
     return body
 
 
@@ -157,9 +158,7 @@ def _merged(name: str, parts: Sequence[dict[str, int]]) -> dict[str, int]:
 def _type(field: types.Field, kind: types.Type) -> click.ParamType[Any]:
     if field.encode_name in SECRETS:
         return Secret()
-    if isinstance(kind, types.UnionType) and all(
-        isinstance(_plain(k), types.StrType | types.NoneType) for k in kind.types
-    ):
+    if isinstance(kind, types.UnionType) and {type(_plain(k)) for k in kind.types} == {types.StrType, types.NoneType}:
         return OrNull()
     if isinstance(kind, types.StrType | types.IntType | types.LiteralType):
         return _scalar(kind)

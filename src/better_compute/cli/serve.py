@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from shlex import quote
@@ -29,12 +30,24 @@ FILE = "sqlite:///better-compute.db"
 )
 @click.option("--listen", "address", metavar="HOST:PORT", default=ADDRESS, show_default=True, help="Port 0: any.")
 @click.option("--world", type=click.Path(path_type=Path, dir_okay=False), help="What a new database starts with.")
-def serve(database: str, address: str, world: Path | None) -> None:
+@click.option(
+    "--attestor",
+    "attestors",
+    metavar="NAME=KEYFILE",
+    multiple=True,
+    help="Who may let machines in beside join tokens, by a key. May be given several times.",
+)
+def serve(database: str, address: str, world: Path | None, attestors: Sequence[str]) -> None:
     """Serve the control plane over HTTP until SIGTERM or SIGINT; calls in flight are finished."""
     from better_compute.bootstrap import serving
+    from better_compute.bootstrap.attestors import read_attestors
     from better_compute.bootstrap.plane import opened
 
-    with closing(serving.listen(address)) as listening, opened(database, SYSTEM, world) as plane:
+    known = read_attestors(attestors, SYSTEM.clock)
+    with (
+        closing(serving.listen(address)) as listening,
+        opened(database, SYSTEM, world, attestors=known) as plane,
+    ):
         if not serving.is_private(listening):
             click.echo("Warning: tokens would cross the network in clear; put a proxy with TLS before this", err=True)
         if not plane.store.view(lambda tx: tx.credentials(None, 1, None)):

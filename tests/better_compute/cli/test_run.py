@@ -95,7 +95,7 @@ def test_the_help_of_a_group_cuts_no_sentence(cli: Run) -> None:
             ["pools", "lst"],
             "there is no command 'lst'; did you mean \"list\"?\nHint: see better-compute pools --help\n",
         ),
-        (["reservations", "list"], "there is no command 'reservations'"),
+        (["machines", "list"], "there is no command 'machines'"),
         (["pools", "list", "--limt", "3"], "--limit"),
         (["pools", "list"], "which control plane? Give --server URL, or --database URL and --as IDENTITY"),
         (["pools", "list", "--server", "http://x", "--database", "y"], "give --server or --database, not both"),

@@ -19,6 +19,7 @@ from better_compute.domain.commands import (
 )
 from better_compute.domain.problems import ComputeError
 from better_compute.domain.state import QuotaRow
+from better_compute.wire.views import AtomsView
 from tests.better_compute.client.conftest import Server, data, pool
 
 
@@ -100,9 +101,17 @@ def _pools(client: Client, site_id: str) -> None:
 def _nodes(client: Client, pool_id: str) -> None:
     token = client.nodes.create_join_token(pool_id).join_token
     node = client.nodes.join(pool_id, join_token=token, inventory={"gpus": ["NVIDIA H100 80GB HBM3"]})
-    assert client.nodes.get(node.id) == client.nodes.list(pool_id)[0] == node
+    assert client.nodes.list(pool_id)[0] == node
+    assert client.nodes.get(node.id).devices == AtomsView(1)
+    assert client.nodes.report(node.id, {"gpus": ["NVIDIA H100 80GB HBM3"], "vcpu": 8}).inventory.vcpu == 8
+    assert client.nodes.set_control(node.id, control="tenant").control == "tenant"
+    assert client.nodes.set_control(node.id, control="platform", owner_tenant_id=None).control == "platform"
     with pytest.raises(ComputeError, match="no join token"):
         client.nodes.join(pool_id, join_token=token, inventory={})
+    gone = client.nodes.join(
+        pool_id, join_token=client.nodes.create_join_token(pool_id).join_token, inventory={"vcpu": 4}
+    )
+    assert client.nodes.remove(gone.id) == gone
     assert client.pools.get(pool_id).rollup.gpus == 1
 
 
