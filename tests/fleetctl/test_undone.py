@@ -87,7 +87,7 @@ def test_a_loser_by_both_is_marked_in_part(home: Home) -> None:
     assert ", in part undoes what sa_hand changed since 20" in line
 
 
-def test_a_raise_in_the_files_does_not_hide_whose_raise_it_takes_back(home: Home) -> None:
+def test_a_raise_in_the_files_does_not_hide_whose_raise_it_overwrites(home: Home) -> None:
     by_hand(home, "fra1-a", "acme", 64)
     home.wish(entry("fra1-a", {"acme": 32}), WAS[1])
     report = plan(home).report
@@ -95,9 +95,54 @@ def test_a_raise_in_the_files_does_not_hide_whose_raise_it_takes_back(home: Home
     assert report["operations"][0]["changes"][0]["cause"] == "both"
     assert report["summary"]["drift"] == {"changed": 1, "pending": 0}
     said = plan(home, form="text").out
-    assert "loses 32 H100 GPUs in fra1-a, undoes what sa_hand changed since 20" in said
-    assert " and drift: by sa_hand since 20" in said
-    assert "1 operation undoes what moved behind the files" in said
+    assert "loses 32 H100 GPUs in fra1-a, overwrites what sa_hand changed since 20" in said
+    assert said.count("(this change and drift: by sa_hand since 20") == said.count("this change and drift") == 1
+    assert "1 operation overwrites what moved behind the files' back." in said
+    assert "undo" not in said
+
+
+def test_a_raise_on_top_of_a_raise_undoes_nothing(home: Home) -> None:
+    by_hand(home, "fra1-a", "acme", 10)
+    home.wish(entry("fra1-a", {"acme": 12}), WAS[1])
+    said = plan(home, form="text").out
+    assert "quota.gpu 10 -> 12  (this change and drift: by sa_hand since 20" in said
+    assert said.count("this change and drift") == 1
+    assert "1 operation overwrites what moved behind the files' back." in said
+    assert "undo" not in said
+    told = plan(home, form="junit").out
+    assert "quota.gpu 10 -&gt; 12; this change and drift: by sa_hand since 20" in told
+
+
+def test_what_undoes_and_what_overwrites_are_counted_apart(home: Home) -> None:
+    by_hand(home, "fra1-a", "acme", 10)
+    by_hand(home, "fra1-b", "globex", 10)
+    home.wish(entry("fra1-a", {"acme": 12}), entry("fra1-b", {"globex": 8}))
+    said = plan(home, form="text").out
+    assert "1 operation undoes what moved behind the files' back." in said
+    assert "1 operation overwrites what moved behind the files' back." in said
+    assert "loses 2 H100 GPUs in fra1-b, undoes what sa_hand changed since 20" in said
+
+
+def test_a_field_that_is_brought_back_is_undone_also_beside_one_that_is_not(home: Home) -> None:
+    with home.hand() as client:
+        body = {"poolId": pool_id("fra1-a"), "toTenantId": "acme", "quota": {"gpu": 10}, "priority": 5}
+        client.call("pools/offer", body)
+    home.wish(entry("fra1-a", {"acme": 12}), WAS[1])
+    said = plan(home, form="text").out
+    assert "quota.gpu 10 -> 12 (this change and drift)" in said
+    assert "priority 5 -> 0 (drift)" in said
+    assert "1 operation undoes what moved behind the files' back." in said
+    assert "overwrite" not in said
+
+
+def test_what_the_base_asks_for_in_vain_is_replaced(home: Home) -> None:
+    home.wish(entry("fra1-a", {"acme": 4}), WAS[1])
+    as_base(home)
+    home.wish(entry("fra1-a", {"acme": 2}), WAS[1])
+    said = plan(home, form="text").out
+    assert "loses 6 H100 GPUs in fra1-a, in place of what is not applied yet" in said
+    assert "1 operation replaces what the base asks for, and nobody applied yet." in said
+    assert "asks for too" not in said
 
 
 def test_a_plan_from_a_snapshot_says_the_same(home: Home) -> None:

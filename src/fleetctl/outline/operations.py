@@ -28,7 +28,6 @@ _VERBS = {
     "archive": "archive",
 }
 _PREPOSITIONS = {"offer": "to", "setQuota": "of", "unoffer": "from"}
-_CHANGE = "this change"
 _ALONE = 2
 """So many equal operations still stand by themselves."""
 _LONGEST_POLICY = 240
@@ -158,15 +157,14 @@ def _place(operation: Operation, verbose: bool) -> str:
 
 
 def _causes(row: Row, part: Sequence[Operation], drift: Mapping[int, UndoneOperation]) -> Iterator[str]:
-    """`this change and drift: by alice since ...`: what moved since the base, where it is not the files alone."""
+    """What moved since the base, where it is not the files alone."""
     others = [drift[one["n"]] for one in part if one["n"] in drift]
     if row.causes not in ((), ("intent",)):
-        told = {"intent": _CHANGE, "drift": undone.told(others) or "drift"}
-        yield " and ".join(told.get(cause, cause) for cause in row.causes)
+        yield undone.moved(row.causes, others)
 
 
 def _details(operation: Operation, whole: bool, drift: str) -> Iterator[str]:
-    """`drift` is what a change that is not of the files' own is called."""
+    """`drift` is what a change that is not of the files' own is called; each is marked where they are not all alike."""
     before, after, atom = operation["before"], operation["after"], operation["atom"]
     match operation["action"]:
         case "create":
@@ -178,9 +176,9 @@ def _details(operation: Operation, whole: bool, drift: str) -> Iterator[str]:
         case "offer" if before is None:
             yield from _offered(after, atom)
         case _:
-            mixed = len(operation["causes"]) > 1
+            mixed = len({change.get("cause") for change in operation["changes"]}) > 1
             for change in operation["changes"]:
-                cause = {"intent": _CHANGE, "drift": drift, "both": f"{_CHANGE} and {drift}"}.get(
+                cause = {"intent": undone.CHANGE, "drift": drift, "both": f"{undone.CHANGE} and {drift}"}.get(
                     change.get("cause", ""), ""
                 )
                 yield values.change(change, whole=whole) + (f" ({cause})" if mixed and cause else "")

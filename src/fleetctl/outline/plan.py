@@ -81,10 +81,11 @@ def _facts(report: PlanReport) -> Mapping[str, str]:
 
 def _losses(report: PlanReport, drift: Mapping[int, UndoneOperation]) -> Section:
     sources, items = _sources(report), []
+    over = {operation["n"] for operation in report["operations"] if undone.overwrites(operation)}
     for shift in report["losses"]:
         others = [drift[n] for n in shift["operations"] if n in drift]
         part = "in part " if len(others) < len(shift["operations"]) else ""
-        told = (part + undone.lost(others),) if others else ()
+        told = (part + undone.lost(others, over),) if others else ()
         items.append(_shift(shift, sources, Item(subject="", mark="-", tone="bad", details=told, alarm=True)))
     return Section(title="Who loses", items=tuple(items), in_columns=True)
 
@@ -138,7 +139,7 @@ def _closing(report: PlanReport) -> Iterator[Sentence]:
     summary = report["summary"]
     yield from _sum(report)
     yield from capacity.net(report["capacity"]["shares"])
-    yield from ((Words(said),) for said in undone.summed(summary["drift"] or {}))
+    yield from ((Words(said),) for said in undone.summed(report))
     if removed := len(summary["removed"]):
         said = "is in no file, and is left as it is" if removed == 1 else "are in no file, and are left as they are"
         yield (Words(f"{count(removed, 'pool')} of this fleet {said}."),)

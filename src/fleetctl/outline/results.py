@@ -160,7 +160,7 @@ def _file(file: FormattedFile) -> Result:
 def _operation(operation: Operation, other: UndoneOperation | None) -> Result:
     is_destructive = operations.is_destructive(operation)
     parts = [", ".join(operations.details(operation, whole=False)), *map(escape, operation["effects"])]
-    parts += [undone.told([other])] if other else []
+    parts += [undone.moved(operation["causes"], [other])] if other else []
     because = f" (because {escape(operation['reason']['sentence'])})" if is_destructive else ""
     return Result(
         group="operations",
