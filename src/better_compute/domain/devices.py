@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from better_compute.domain.families import Instance, cut, instance_of
-from better_compute.domain.inventory import VRAM, Inventory
+from better_compute.domain.inventory import Inventory
 from better_compute.domain.nodes import Node, atoms_per_gpu, mig_devices
 from better_compute.domain.policy.mig import most_slices
 from better_compute.domain.state import Pool
 
 WHOLE = 1_000_000
 """The share of a device that is a whole GPU."""
-
-_NAMED_VRAM = re.compile(r"(?<![A-Za-z0-9.])(\d{1,4})GB?(?![A-Za-z0-9])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +79,7 @@ def _shares(pool: Pool, inventory: Inventory) -> Iterator[Device]:
     """Whole GPUs, or the slots that each of them is split into."""
     each = atoms_per_gpu(pool.sharing, pool.policy)
     for name in inventory.gpus:
-        slot = Device(position=0, product=name, vram_gib=_vram(name, inventory.attributes), share=WHOLE // max(each, 1))
+        slot = Device(position=0, product=name, vram_gib=inventory.vram_of(name), share=WHOLE // max(each, 1))
         yield from [slot] * each
 
 
@@ -103,15 +99,6 @@ def _instances(pool: Pool, inventory: Inventory) -> Iterator[Device]:
 def _instance(pool: Pool, card: str, instance: Instance) -> Device:
     share = min(WHOLE, WHOLE * instance.slices // most_slices(pool.gpu_model))
     return Device(position=0, product=card, profile=instance.profile, vram_gib=instance.vram_gib, share=share)
-
-
-def _vram(name: str, attributes: Mapping[str, Any]) -> int | None:
-    """The memory of a whole card: what the machine says, else what the name says (`80GB`)."""
-    said = attributes.get(VRAM)
-    if type(said) is int:
-        return said
-    found = _NAMED_VRAM.search(name)
-    return int(found[1]) if found else None
 
 
 def _unused(taken: set[int]) -> Iterator[int]:

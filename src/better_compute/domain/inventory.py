@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,8 @@ from better_compute.domain.problems import INVALID_INPUT, Problem
 
 VRAM = "vramGiB"
 """The attribute that says how much memory each of its GPUs has."""
+
+_NAMED_VRAM = re.compile(r"(?<![A-Za-z0-9.])(\d{1,4})GB?(?![A-Za-z0-9])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,14 @@ class Inventory:
     def of(cls, fields: Mapping[str, Any]) -> Inventory:
         """From its fields as JSON holds them: the GPUs are a list there."""
         return cls(**{**fields, "gpus": tuple(fields["gpus"])})
+
+    def vram_of(self, gpu: str) -> int | None:
+        """The memory of a whole card in GiB: what the machine says, else what the name says (`80GB`)."""
+        said = self.attributes.get(VRAM)
+        if type(said) is int:
+            return said
+        found = _NAMED_VRAM.search(gpu)
+        return int(found[1]) if found else None
 
 
 def check_inventory(inventory: Inventory) -> list[Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from better_compute.domain.bounds import NO_HOSTS
 from better_compute.domain.commands import Command, CreatePool, OfferPool, UpdatePool
@@ -34,9 +35,13 @@ def load_facts(tx: Tx, commands: Iterable[Command], *, actor_id: str, now: int, 
 
 
 def load_hosts(tx: Tx, states: Mapping[str, PoolState], commands: Iterable[Command]) -> None:
-    """Tell the states, by pool, how small their hosts are: those with hosts whose policy a command replaces."""
+    """Tell the states, by pool, what their hosts have: those with hosts whose policy a command replaces. Which cards
+    they have matters where they are cut."""
     replaced = {c.pool_id for c in commands if isinstance(c, UpdatePool) and c.policy is not None}
     if asked := {pool_id for pool_id in replaced if states[pool_id].rollup.host_nodes}:
         found = tx.host_bounds(asked)
+        cut = {pool_id for pool_id in asked if (pool := states[pool_id].pool) and pool.sharing == "mig"}
+        cards = tx.card_sizes(cut) if cut else {}
         for pool_id in asked:
-            states[pool_id].hosts = found.get(pool_id, NO_HOSTS)
+            bounds = found.get(pool_id, NO_HOSTS)
+            states[pool_id].hosts = replace(bounds, cards=cards.get(pool_id, frozenset()))

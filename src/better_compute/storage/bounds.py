@@ -1,4 +1,4 @@
-"""How small the hosts of pools are, as their inventories say it."""
+"""What the hosts of pools have, as their inventories say it."""
 
 from __future__ import annotations
 
@@ -8,34 +8,59 @@ from typing import Any
 
 from sqlalchemy import JSON, BigInteger, ColumnElement, Select, bindparam, cast, func, select, type_coerce
 
-from better_compute.domain.bounds import MIB_PER_GIB, MIB_PER_PAGE, HostBounds
+from better_compute.domain.bounds import MIB_PER_GIB, MIB_PER_PAGE, HostBounds, cards_of
+from better_compute.domain.inventory import VRAM, Inventory
 from better_compute.storage import tables as t
-from better_compute.storage.rows import Rows
+from better_compute.storage.rows import Rows, from_json
 
 
 class BoundsTx(Rows):
-    """The part of `Tx` about the least of a pool's hosts."""
+    """The part of `Tx` about what a policy must fit."""
 
     def host_bounds(self, pool_ids: Collection[str]) -> dict[str, HostBounds]:
         rows = self._all(_smallest(self._dialect), pool_ids=list(pool_ids))
         return {pool_id: HostBounds(vcpu=v, memory_mib=m, room_mib=r) for pool_id, v, m, r in rows}
 
+    def card_sizes(self, pool_ids: Collection[str]) -> dict[str, frozenset[int]]:
+        found: dict[str, frozenset[int]] = {}
+        for pool_id, gpus, vram in self._all(_kinds(self._dialect), pool_ids=list(pool_ids)):
+            inventory = Inventory(gpus=tuple(from_json(gpus)), attributes={} if vram is None else {VRAM: int(vram)})
+            found[pool_id] = found.get(pool_id, frozenset()) | cards_of(inventory)
+        return found
+
+
+def _inventory(dialect: str) -> Any:
+    # SQLite takes a text for JSON, and a cast to it for one to a number.
+    return type_coerce(t.nodes.c.inventory, JSON) if dialect == "sqlite" else cast(t.nodes.c.inventory, JSON)
+
+
+def _of_hosts(statement: Select[Any]) -> Select[Any]:
+    n = t.nodes.c
+    return statement.where(
+        n.pool_id.in_(bindparam("pool_ids", expanding=True)),
+        n.role == "host",
+        n.quarantined.is_(None),
+        n.control == "platform",
+    )
+
+
+@lru_cache
+def _kinds(dialect: str) -> Select[Any]:
+    """The different sets of GPUs: hosts of a pool are alike, so they are few."""
+    inventory = _inventory(dialect)
+    vram = inventory[("attributes", VRAM)].as_string()
+    return _of_hosts(select(t.nodes.c.pool_id, inventory["gpus"].as_string(), vram).distinct())
+
 
 @lru_cache
 def _smallest(dialect: str) -> Select[Any]:
     """The database reads the inventories: there may be thousands, and three numbers are asked for."""
-    # SQLite takes a text for JSON, and a cast to it for one to a number.
-    inventory = type_coerce(t.nodes.c.inventory, JSON) if dialect == "sqlite" else cast(t.nodes.c.inventory, JSON)
+    inventory = _inventory(dialect)
 
     def stated(field: str) -> ColumnElement[int]:
         return cast(inventory[field].as_string(), BigInteger)
 
     memory = func.nullif(stated("memory_gib"), 0) * MIB_PER_GIB
     pages = stated("hugepages_2mi") * MIB_PER_PAGE["2Mi"] + stated("hugepages_1gi") * MIB_PER_PAGE["1Gi"]
-    n = t.nodes.c
-    return (
-        select(n.pool_id, func.min(func.nullif(stated("vcpu"), 0)), func.min(memory), func.min(memory - pages))
-        .where(n.pool_id.in_(bindparam("pool_ids", expanding=True)))
-        .where(n.role == "host", n.quarantined.is_(None), n.control == "platform")
-        .group_by(n.pool_id)
-    )
+    least = (func.min(func.nullif(stated("vcpu"), 0)), func.min(memory), func.min(memory - pages))
+    return _of_hosts(select(t.nodes.c.pool_id, *least)).group_by(t.nodes.c.pool_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 from better_compute.domain.bounds import NO_HOSTS, HostBounds
@@ -65,5 +66,19 @@ def test_the_domain_counts_the_same_for_any_hosts(store: SqlStore) -> None:
         counts = {name: chance.choice([0, 1, 4096, LARGEST]) for name in ("vcpu", "hugepages_2mi", "hugepages_1gi")}
         node = host(number, memory_gib=chance.choice([0, 7, LARGEST]), **counts)
         join(store, node)
-        expected = expected.beside(node.inventory)
+        expected = replace(expected.beside(node.inventory), cards=frozenset())
         assert bounds(store, "pool_1") == {"pool_1": expected}
+
+
+def test_the_sizes_of_cards_are_told_by_names_and_attributes(store: SqlStore) -> None:
+    for n in (1, 2):
+        carry_out(store, create(pool_id=f"pool_{n}", idempotency_key=f"k{n}"))
+    join(store, host(1, gpus=("NVIDIA A100-SXM4-40GB",) * 8, attributes={"rack": "ä"}), host(2, gpus=()))
+    join(store, host(3, gpus=("NVIDIA A100-SXM4-40GB", "NVIDIA A100-SXM4-80GB")))
+    join(store, host(4, gpus=("NVIDIA H100 NVL",), attributes={"vramGiB": 94}), host(5, gpus=("NVIDIA H100 NVL",)))
+    join(store, host(6, gpus=("NVIDIA A100-PCIE-16GB",), quarantined="x"))
+    join(store, host(7, gpus=("NVIDIA H200",), pool_id="pool_2"))
+    with counted() as statements:
+        found = store.view(lambda tx: tx.card_sizes({"pool_1", "pool_2"}))
+    assert found == {"pool_1": frozenset({40, 80, 94}), "pool_2": frozenset()}
+    assert len([statement for statement in statements if "FROM nodes" in statement]) == 1

@@ -8,7 +8,16 @@ from typing import Any
 
 from better_compute.domain.families import is_before_turing
 from better_compute.domain.policy.fields import FIELDS
-from better_compute.domain.policy.mig import LAYOUTS, MOST_INSTANCES, Layout, fits, is_whole, nearest, nearest_profile
+from better_compute.domain.policy.mig import (
+    LAYOUTS,
+    MOST_INSTANCES,
+    Layout,
+    fits,
+    is_whole,
+    memory_of,
+    nearest,
+    nearest_profile,
+)
 from better_compute.domain.policy.paths import below
 from better_compute.domain.policy.scope import Scope, problem
 from better_compute.domain.policy.shown import shown
@@ -45,23 +54,38 @@ def check_mig(scope: Scope) -> Iterator[Problem]:
     elif devices == {} and scope.sharing == "mig":
         yield problem("gpu.mig.devices", "no MIG device is named", "name one, such as {3g.40gb: 2}, or leave it out")
     elif isinstance(devices, dict):
-        yield from _devices(devices, scope.model)
+        yield from _devices(devices, scope)
 
 
-def _devices(devices: dict[str, Any], model: str | None) -> Iterator[Problem]:
+def _devices(devices: dict[str, Any], scope: Scope) -> Iterator[Problem]:
+    model = scope.model
     counts = {name: count for name, count in devices.items() if type(count) is int and 0 < count <= 7}
     if model is not None and model not in LAYOUTS:
         yield from _uncharted(counts, model)
         return
-    layouts = LAYOUTS[model] if model else tuple(layout for each in LAYOUTS.values() for layout in each)
-    whose = model or "any GPU"
+    for whose, layouts in _cards(model, frozenset() if scope.hosts is None else scope.hosts.cards):
+        yield from _on_card(devices, counts, whose, layouts)
+
+
+def _cards(model: str | None, sizes: frozenset[int]) -> list[tuple[str, tuple[Layout, ...]]]:
+    """What one card may be, in words and as layouts of which one must do: of each memory size that is there, or, where
+    none is known, of any that the family is sold with."""
+    if model is None:
+        return [("any GPU", tuple(layout for each in LAYOUTS.values() for layout in each))]
+    there = [layout for layout in LAYOUTS[model] if memory_of(layout) in sizes]
+    return [(f"{model} of {memory_of(layout)} GB", (layout,)) for layout in there] or [(model, LAYOUTS[model])]
+
+
+def _on_card(
+    devices: dict[str, Any], counts: dict[str, int], whose: str, layouts: tuple[Layout, ...]
+) -> Iterator[Problem]:
     known = sorted({name for layout in layouts for name in layout})
     unknown = [name for name in devices if name not in known]
     for name in unknown:
         if not re.fullmatch(FIELDS["gpu.mig.devices"].keys, name):
             continue  # named already as no profile at all
         said = f"{shown(name)} is not a MIG profile of {whose}"
-        if model:
+        if len(layouts) < len(LAYOUTS):
             said += f", whose profiles are {', '.join(known)}"
         hint = ask(nearest_profile(name, known))
         yield problem("gpu.mig.devices", said, hint, below("policy.gpu.mig.devices", name))

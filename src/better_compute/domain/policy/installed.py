@@ -9,6 +9,7 @@ from math import ceil
 from better_compute.domain.bounds import MIB_PER_GIB, MIB_PER_PAGE, HostBounds
 from better_compute.domain.families import is_grace
 from better_compute.domain.policy.fields import FIELDS
+from better_compute.domain.policy.mig import LAYOUTS
 from better_compute.domain.policy.scope import Scope, problem
 from better_compute.domain.policy.values import Ranges, cpu_ranges, spell_ranges, within
 from better_compute.domain.problems import Problem
@@ -22,8 +23,9 @@ def check_installed(scope: Scope) -> Iterator[Problem]:
     """What the policy takes must leave something of each host. Where hosts are there and not known, that is told once:
     whoever knows them judges."""
     if scope.hosts is None:
-        if named := [path for path in _TAKES if scope.get(path) is not None]:
-            yield problem(named[0], "how small the pool's hosts are is not known here", severity="unchecked")
+        takes = (*_TAKES, "gpu.mig.devices") if len(LAYOUTS.get(scope.model or "", ())) > 1 else _TAKES
+        if named := [path for path in takes if scope.get(path) is not None]:
+            yield problem(named[0], "what the hosts of the pool have is not known here", severity="unchecked")
         return
     if scope.hosts.vcpu is not None:
         yield from _reserved_cpus(scope, scope.hosts.vcpu)

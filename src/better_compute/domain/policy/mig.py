@@ -80,6 +80,12 @@ LAYOUTS: dict[str, tuple[Layout, ...]] = {
     "RTXPRO6000": (_RTXPRO6000_96,),
 }
 
+
+def memory_of(layout: Layout) -> int:
+    """The memory of a card, in GiB, as its largest profile names it."""
+    return _parts(max(layout, key=lambda name: layout[name].compute))[1]
+
+
 # Of these only the number of instances is known: their profiles are not documented.
 MOST_INSTANCES = {"RTXPRO5000": 2, "RTXPRO4500": 2}
 _OTHERS = re.compile(r"A100X|A30X|B100|RTXPRO\d+[A-Z]*")

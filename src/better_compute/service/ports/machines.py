@@ -8,7 +8,7 @@ from typing import Protocol
 from better_compute.domain.bounds import HostBounds
 from better_compute.domain.hosts import Host
 from better_compute.domain.nodes import Node
-from better_compute.domain.state import PoolState
+from better_compute.domain.state import Pool, PoolState
 from better_compute.service.ports.records import EventRecord, MachineGroup
 
 HostChange = tuple[Host | None, Host | None]
@@ -36,10 +36,19 @@ class NodeTx(Protocol):
     def hosts(self, pool_id: str, limit: int, after: str | None) -> list[Host]:
         """The machines of a pool in order of their ids, with what can be booked on them."""
 
+    def hosts_of(self, ids: Collection[str]) -> list[Host]:
+        """Those of the machines that are there, in order of their ids."""
+
+    def all_hosts(self, limit: int, after: tuple[str, str]) -> list[tuple[Pool, Host]]:
+        """The machines of all pools in order of pool and id, after those of a machine, with what can be booked."""
+
 
 class BoundsTx(Protocol):
     def host_bounds(self, pool_ids: Collection[str]) -> dict[str, HostBounds]:
-        """The least that the schedulable hosts of pools have, of the pools with any."""
+        """The least that the schedulable hosts of pools have, of the pools with any; which cards is not among it."""
+
+    def card_sizes(self, pool_ids: Collection[str]) -> dict[str, frozenset[int]]:
+        """The memory sizes of the cards of the schedulable hosts of pools, in GiB, of the pools with any."""
 
 
 class WorldTx(Protocol):

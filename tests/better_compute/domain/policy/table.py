@@ -49,7 +49,7 @@ class Case:
         }
 
     @property
-    def inventories(self) -> list[dict[str, int]]:
+    def inventories(self) -> list[dict[str, Any]]:
         """What the machines of the pool have."""
         return list(self.pool.get("hosts", []))
 
@@ -59,7 +59,7 @@ class Case:
         for each in self.inventories:
             words = {"memoryGiB": "memory_gib", "hugepages2Mi": "hugepages_2mi", "hugepages1Gi": "hugepages_1gi"}
             stated: dict[str, Any] = {words.get(name, name): value for name, value in each.items()}
-            bounds = bounds.beside(Inventory(**stated))
+            bounds = bounds.beside(Inventory.of({"gpus": (), **stated}))
         return bounds
 
     @property
