@@ -7,17 +7,18 @@ from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import bindparam, exists, or_, select
+from sqlalchemy import bindparam, exists, or_, select, tuple_
 
 from better_compute.domain.hosts import Host
 from better_compute.domain.inventory import Inventory
 from better_compute.domain.nodes import Node
-from better_compute.domain.state import PoolState
+from better_compute.domain.state import Pool, PoolState
 from better_compute.service.ports import EventRecord
 from better_compute.service.ports.machines import HostChange
 from better_compute.storage import tables as t
 from better_compute.storage.devices import HostTx
 from better_compute.storage.events import RAISE
+from better_compute.storage.pools import POOLS, pool_of
 from better_compute.storage.rows import Kept, Values, from_json, machines_json, to_json, upsert
 
 NODES = Kept(t.nodes, Node)
@@ -26,6 +27,13 @@ _OF_POOL_OWNER = exists().where(
 )
 _SHOWN = NODES.by["id"].where(or_(t.nodes.c.owner_tenant_id == bindparam("tenant_id"), _OF_POOL_OWNER))
 _THERE = select(t.nodes.c.id).where(t.nodes.c.id.in_(bindparam("ids", expanding=True)))
+_OF_IDS = NODES.columns.where(t.nodes.c.id.in_(bindparam("ids", expanding=True))).order_by(t.nodes.c.id)
+_ALL = (
+    NODES.columns.where(tuple_(t.nodes.c.pool_id, t.nodes.c.id) > tuple_(bindparam("pool_id"), bindparam("node_id")))
+    .order_by(t.nodes.c.pool_id, t.nodes.c.id)
+    .limit(bindparam("size"))
+)
+_POOLS = POOLS.columns.where(t.pools.c.id.in_(bindparam("ids", expanding=True)))
 _UPDATE = RAISE.values(rollup=bindparam("new_rollup"))
 _REMOVE = t.nodes.delete().where(t.nodes.c.id == bindparam("of_node"))
 
@@ -57,8 +65,19 @@ class NodeTx(HostTx):
         return [node_of(NODES.of(row)) for row in rows]
 
     def host(self, node_id: str) -> Host | None:
-        node = self._get(NODES, "id", node_id)
-        return None if node is None else self._hosts([node_of(node)])[0]
+        found = self.hosts_of([node_id])
+        return found[0] if found else None
+
+    def hosts_of(self, ids: Collection[str]) -> list[Host]:
+        return self._hosts([node_of(NODES.of(row)) for row in self._all(_OF_IDS, ids=list(ids))])
+
+    def all_hosts(self, limit: int, after: tuple[str, str]) -> list[tuple[Pool, Host]]:
+        pool_id, node_id = after
+        rows = self._all(_ALL, pool_id=pool_id, node_id=node_id, size=limit)
+        nodes = [node_of(NODES.of(row)) for row in rows]
+        ids = sorted({node.pool_id for node in nodes})
+        pools = {row.id: pool_of(row) for row in self._all(_POOLS, ids=ids)} if ids else {}
+        return [(pools[host.node.pool_id], host) for host in self._hosts(nodes)]
 
     def hosts(self, pool_id: str, limit: int, after: str | None) -> list[Host]:
         return self._hosts([node_of(node) for node in self._page(NODES, limit, after, "pool_id", pool_id)])

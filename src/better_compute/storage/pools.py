@@ -16,10 +16,10 @@ from better_compute.storage import tables as t
 from better_compute.storage.events import RAISE, EventTx
 from better_compute.storage.rows import BARE, AnyRow, Kept, from_json, machines_json, to_json, upsert
 
-_POOLS = Kept(t.pools, Pool)
-_POOL = _POOLS.columns.add_columns(t.pools.c.rollup)
+POOLS = Kept(t.pools, Pool)
+_POOL = POOLS.columns.add_columns(t.pools.c.rollup)
 _ONE = _POOL.where(t.pools.c.id == bindparam("pool_id"))
-_BY_KEY = _POOLS.columns.where(t.pools.c.idempotency_key.in_(bindparam("keys", expanding=True)))
+_BY_KEY = POOLS.columns.where(t.pools.c.idempotency_key.in_(bindparam("keys", expanding=True)))
 _SEEN = (
     _POOL.join(t.authz, t.authz.c.pool_id == t.pools.c.id)
     .where(t.authz.c.tenant_id == bindparam("tenant_id"), t.authz.c.pool_id > bindparam("after"))
@@ -100,7 +100,7 @@ class PoolTx(EventTx):
         return self._first(_OWNS if owned else _SEES, tenant_id=tenant_id, pool_id=pool_id) is not None
 
     def pools_by_key(self, keys: Collection[str]) -> list[Pool]:
-        return [_pool(row) for row in self._all(_BY_KEY, keys=list(keys))]
+        return [pool_of(row) for row in self._all(_BY_KEY, keys=list(keys))]
 
     def save(self, state: PoolState, delta: Delta, event: EventRecord) -> None:
         pool = state.pool
@@ -149,7 +149,7 @@ class PoolTx(EventTx):
         return [row for row in rows if row.pool_id != broken]
 
     def _insert_pool(self, pool: Pool, rollup: Rollup) -> int:
-        row = _POOLS.values(pool) | {"policy": to_json(pool.policy), "rollup": machines_json(rollup), "revision": 1}
+        row = POOLS.values(pool) | {"policy": to_json(pool.policy), "rollup": machines_json(rollup), "revision": 1}
         self._write(t.pools.insert(), row)
         return 1
 
@@ -213,11 +213,12 @@ def _weigh(row: AnyRow) -> int:
 
 
 def _state(row: AnyRow) -> PoolState:
-    return PoolState(pool=_pool(row), rollup=_rollup(row[-1]))
+    return PoolState(pool=pool_of(row), rollup=_rollup(row[-1]))
 
 
-def _pool(row: AnyRow) -> Pool:
-    fields = dict(zip(_POOLS.names, row, strict=False))  # the rollup may come after them
+def pool_of(row: AnyRow) -> Pool:
+    """The pool in a row of POOLS."""
+    fields = dict(zip(POOLS.names, row, strict=False))  # the rollup may come after them
     fields["policy"] = from_json(fields["policy"])
     return Pool(**fields)
 

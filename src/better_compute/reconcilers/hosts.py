@@ -1,0 +1,66 @@
+"""What hosts provide, kept as their inventories and the policies of their pools say it.
+
+They stand on what is stored alone, so they may run at any time, as often as one likes, in several processes at once.
+Where nothing is to change nothing is written, and no lock is asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable
+from functools import partial
+from itertools import groupby
+
+from better_compute.domain import hosts as rules
+from better_compute.domain.hosts import Host, Upkeep
+from better_compute.domain.state import Pool
+from better_compute.service.core import Service, known
+from better_compute.service.ports import Tx
+
+log = logging.getLogger(__name__)
+
+PAGE = 500
+"""So many machines are read at once, and written in one transaction: others wait for its lock."""
+
+
+def vps_hosts(service: Service) -> int:
+    """`vps.hosts`: vcpu, memoryGiB and diskGiB of the hosts of vps-host pools. How many hosts changed."""
+    return _keep(service, rules.vps_hosts)
+
+
+def capacity_hosts(service: Service) -> int:
+    """`capacity.hosts`: devices and huge pages of all hosts, vcpu and memoryGiB of those that `vps_hosts` leaves. How
+    many hosts changed."""
+    return _keep(service, rules.capacity_hosts)
+
+
+def _keep(service: Service, upkeep: Upkeep) -> int:
+    """Bring every host to what it should be. What goes wrong in one pool is logged, and keeps no other from it."""
+    count = 0
+    after = ("", "")
+    while page := service.store.view(partial(_page, after)):
+        for pool_id, found in groupby(page, key=lambda pair: pair[0].id):
+            try:
+                count += _mend(service, upkeep, pool_id, list(found))
+            except Exception:
+                log.exception("what the hosts of pool %s provide was not all brought up to date", pool_id)
+        last = page[-1][1].node
+        after = (last.pool_id, last.id)
+    return count
+
+
+def _page(after: tuple[str, str], tx: Tx) -> list[tuple[Pool, Host]]:
+    return tx.all_hosts(PAGE, after)
+
+
+def _mend(service: Service, upkeep: Upkeep, pool_id: str, found: Iterable[tuple[Pool, Host]]) -> int:
+    """Those of a pool's hosts that are not as they should be, judged again under the lock of the pool's row."""
+    due = [host.node.id for pool, host in found if upkeep(pool, host) is not host]
+    return service.store.transact(partial(_write, upkeep, pool_id, due)) if due else 0
+
+
+def _write(upkeep: Upkeep, pool_id: str, due: Collection[str], tx: Tx) -> int:
+    pool = known(tx.pool_state(pool_id, []))
+    changes = [(host, after) for host in tx.hosts_of(due) if (after := upkeep(pool, host)) is not host]
+    tx.save_hosts(changes)
+    return len(changes)
