@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+import socket
 import threading
 import time
 from collections import defaultdict
@@ -32,14 +33,15 @@ class Instance:
 
     database: str
     arguments: tuple[str, ...]
+    port: int = field(default_factory=lambda: _unused_port())
     server: Server | None = None
     up: threading.Condition = field(default_factory=threading.Condition)
     generation: int = 0
     stack: ExitStack = field(default_factory=ExitStack)
 
     def start(self) -> None:
-        listen = () if self.server is None else ("--listen", self.server.url.removeprefix("http://"))
-        self.server = self.stack.enter_context(serving(self.database, *listen, *self.arguments))
+        listening = ("--listen", f"127.0.0.1:{self.port}")
+        self.server = self.stack.enter_context(serving(self.database, *listening, *self.arguments))
         with self.up:
             self.generation += 1
             self.up.notify_all()
@@ -58,6 +60,15 @@ class Instance:
         """Come back when a later server than this one answers: what was asked before has an end by then."""
         with self.up:
             assert self.up.wait_for(lambda: self.generation > generation, PATIENCE), "no server came back"
+
+
+def _unused_port() -> int:
+    """One that nobody is given who asks for any: it is still free when the server comes back."""
+    while True:
+        port = random.SystemRandom().randrange(10_000, 30_000)
+        with socket.socket() as tried:
+            if tried.connect_ex(("127.0.0.1", port)):
+                return port
 
 
 @contextmanager
