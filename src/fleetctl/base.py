@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -69,15 +70,19 @@ def at_dir(path: Path, name: str, *, caller: str | None) -> Base:
     return Base(name, None, _read(path, str(path), caller))
 
 
-def findings(desired: Desired, base: Base | None) -> list[Problem]:
-    """What a change may not do to its base unseen: come to have no pool."""
-    if base is None or base.desired is None:
+def findings(desired: Desired, base: Base, left: Collection[str]) -> list[Problem]:
+    """What a change may not do to its base unseen: come to have no pool. Entries that archive pools, or let them go,
+    say so of each: it is unseen where there is no entry at all, or none of a pool that is live. `left` are the ids of
+    those; both fleets are settled."""
+    was = base.desired
+    if was is None or was.allow_empty or any(entry.stays for entry in desired.entries.values()):
         return []
-    if desired.entries or base.desired.allow_empty or not base.desired.entries:
+    had = [entry for entry in was.entries.values() if entry.stays]
+    if not had or (desired.entries and not any(entry.pool_id in left for entry in had)):
         return []
     place = desired.places.get("allowEmpty")
     message = "the fleet has no pool any more, and its base does not say that it may have none"
-    hint = "write allowEmpty: true in a change of its own first"
+    hint = "write allowEmpty: true in a change of its own first, or say `archived: true` of each pool"
     return [Problem(BLOCKED, "fleet.empty", message, "allowEmpty", hint, source=place.source() if place else None)]
 
 

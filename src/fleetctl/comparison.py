@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from better_compute.domain.atoms import CLASSES, ISOLATING
 from better_compute.domain.problems import Problem
 from better_compute.domain.state import Pool
 from fleetctl import base as bases
-from fleetctl import causes, hazards, identity, selection
+from fleetctl import causes, expected, hazards, identity, selection
 from fleetctl.base import Base
 from fleetctl.desired import Desired
 from fleetctl.diff import Diff, Removed, compare
-from fleetctl.errors import EXIT_USAGE, Stop
 from fleetctl.identity import Note, Settled
 from fleetctl.live import Live
 from fleetctl.selection import EVERYTHING, Known, Selection, Split
@@ -81,17 +80,15 @@ def compared(
     """Compare files with live state. `base` names causes, hazards and removed pools, which `prune` archives; it and
     those `held` beside it stop a fleet that lost its last pool; `renames` is how many renamed entries may pass.
 
-    Raises Stop for `prune` without a base, ComputeError for a selector that selects nothing, ValueError when nobody
-    names a caller.
+    Raises ComputeError for a selector that selects nothing, ValueError when nobody names a caller.
     """
     settled = identity.settle(desired, live.pools)
     was = _was(base, live)
     whole = compare(settled, live.pools, was=was, prune=prune)
-    if prune and base is None:
-        raise _no_base(whole.removed, settled.desired)
     known = Known(live.pools, was)
     part, entries, offers = _selected(causes.labelled(whole, was), selected, settled.desired, known)
     found = hazards.find(part.inside, whole, settled.desired, live.pools, renames)
+    guarding = tuple(replace(each, desired=_was(each, live) or each.desired) for each in held)
     is_caller = any(problem.rule == "fleet.caller" for problem in found.problems)  # that is why others' are alike
     return Comparison(
         settled=settled,
@@ -109,10 +106,11 @@ def compared(
             *hazards.missed(whole, settled, was),
             *found.problems,
             *([] if is_caller else hazards.alike(whole.foreign, settled.desired)),
-            *_lost(desired, base, held),
+            *expected.unknown(settled.desired, live.pools),
+            *_lost(settled, whole, [replace(base, desired=was or base.desired), *guarding] if base else guarding),
         ),
         renamed=found.renamed,
-        held=tuple(replace(each, desired=_was(each, live) or each.desired) for each in held),
+        held=guarding,
     )
 
 
@@ -145,9 +143,10 @@ def _selected(diff: Diff, selected: Selection, desired: Desired, known: Known) -
     return selection.split(diff, selected, known), *selection.counts(selected, desired, known)
 
 
-def _lost(desired: Desired, base: Base | None, held: Sequence[Base]) -> Iterator[Problem]:
-    """What a change may do to none of its bases, once."""
-    yield from dict.fromkeys(problem for each in (base, *held) for problem in bases.findings(desired, each))
+def _lost(settled: Settled, diff: Diff, was: Iterable[Base]) -> Iterator[Problem]:
+    """What a change may do to no base, once; those are settled."""
+    left = {*(one.pool.id for one in diff.removed), *(pool.id for pool in diff.foreign)}
+    yield from dict.fromkeys(problem for each in was for problem in bases.findings(settled.desired, each, left))
 
 
 def _unoffered(diff: Diff) -> Iterator[Note]:
@@ -167,12 +166,3 @@ def _was(base: Base | None, live: Live) -> Desired | None:
     if base is None or base.desired is None or base.desired.caller is None:
         return None
     return identity.settle(base.desired, live.pools).desired
-
-
-def _no_base(removed: Sequence[Removed], desired: Desired) -> Stop:
-    """Prune archives what a base names; without one the files must say it."""
-    message = "--prune archives pools that the files at a base name, and there is no base"
-    taken = {entry.key for entry in desired.entries.values()}
-    lines = [tombstone(one.pool, desired, taken) for one in removed]
-    hint = "give --base REF or --base-dir DIR" + (", or write these entries into `pools`" if lines else "")
-    return Stop(EXIT_USAGE, message, lines, hint, "prune.base")

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from fleetctl.desired import Expected
+from better_compute.domain.policy.tree import ROOT
+from better_compute.domain.problems import INVALID_INPUT, Problem
+from better_compute.domain.quotas import RESOURCES
+from better_compute.domain.state import PoolState
+from fleetctl.desired import Desired, Expected, PoolEntry
+from fleetctl.desired.nearest import Nearest
 from fleetctl.paths import Path, covers
 from fleetctl.words import time
 
 Holding = Mapping[str, Sequence[Expected]]
 """Expectations that hold now, by the key or id that they name."""
+_FIELDS = ("gpuModel", "policy", "ownerQuota", "offers")
+_TERMS = ("quota", "priority", "includeDescendants")
+_OFFER = re.compile(r"offers\[([^\]]*)\](?:\.([^.]*)(?:\.(.*))?)?")
 
 
 def holding(expected: Iterable[Expected], now: int) -> Holding:
@@ -43,3 +53,108 @@ def expired(expected: Iterable[Expected], now: int, names: Collection[str]) -> I
 
 def _is_over(expected: Expected, now: int) -> bool:
     return expected.until is not None and expected.until <= now
+
+
+def unknown(desired: Desired, live: Mapping[str, PoolState] | None = None) -> list[Problem]:
+    """Expectations that nothing can meet, rule `fleet.expected`, a warning each: they name no pool, or a field that no
+    difference is told of. `live` are all pools of the fleet's tenant, by id; without them a name that is not like that
+    of an entry may be a pool's that left the files, and is not told."""
+    if not desired.expected:
+        return []
+    pools, nearest, found = _pools(desired, live), Nearest(), list[Problem]()
+    before = {entry.previously: entry.key for entry in desired.entries.values() if entry.previously}
+    for each in desired.expected:
+        if each.key in pools:
+            if each.path and (slip := _slip(each.path, pools[each.key])):
+                found.append(_nowhere(each, slip[0], nearest.hint(*slip)))
+            continue
+        near = f"its entry is called {before[each.key]} now" if each.key in before else nearest.hint(each.key, pools)
+        if near or live is not None:
+            has = "no entry has" if live is None else "neither an entry nor a live pool has"
+            message = f"{each.key} is expected to differ, and {has} this key or id"
+            found.append(_problem(each, "key", message, near))
+    return found
+
+
+class _Named(NamedTuple):
+    """What a name stands for: the entry that has it, and the live pool."""
+
+    entry: PoolEntry | None
+    state: PoolState | None
+
+    @property
+    def tenants(self) -> set[str]:
+        return {*(self.entry.offers if self.entry else ()), *(self.state.offers if self.state else ())}
+
+    @property
+    def policies(self) -> list[Mapping[str, object]]:
+        wish, pool = self.entry and self.entry.pool, self.state and self.state.pool
+        return [each.policy for each in (wish, pool) if each]
+
+
+def _pools(desired: Desired, live: Mapping[str, PoolState] | None) -> dict[str, _Named]:
+    """All that may be expected to differ: by the names that drift knows it by."""
+    states, found = live or {}, dict[str, _Named]()
+    for entry in desired.entries.values():
+        named = _Named(entry, states.get(entry.pool_id))
+        found |= {name: named for name in (entry.key, entry.pool_id) if name}
+    for entry in desired.entries.values():
+        if entry.replaces:
+            found.setdefault(entry.replaces, _Named(None, None))
+    for pool_id, state in states.items():
+        if state.pool and pool_id not in desired.entries:
+            for name in (pool_id, state.pool.idempotency_key):
+                found.setdefault(name or pool_id, _Named(None, state))
+    return found
+
+
+def _slip(path: str, pool: _Named) -> tuple[str, Collection[str]] | None:
+    """The first part of a path that is none, and those that might be meant; None: all of it is a place that a
+    difference may have. Of a list, and of what nobody knows, what is below is not told."""
+    first, dot, rest = path.partition(".")
+    if dot and not rest:
+        return path, ()
+    if offer := _OFFER.fullmatch(path):
+        tenant_id, first, row = offer.groups()
+        if pool.state and tenant_id not in pool.tenants:
+            return tenant_id, pool.tenants
+        if first is not None and first not in _TERMS:
+            return first, _TERMS
+        known = RESOURCES if first == "quota" else ()
+        return (row, known) if row is not None and row not in known else None
+    if first not in _FIELDS:
+        return first, _FIELDS
+    if first == "policy":
+        return _slip_in_policy(rest, pool.policies) if rest else None
+    rows = RESOURCES if first == "ownerQuota" else ()
+    return (rest, rows) if rest and rest not in rows else None
+
+
+def _slip_in_policy(path: str, policies: Sequence[Mapping[str, object]]) -> tuple[str, Collection[str]] | None:
+    """Of the fields of policies, and those that nobody knows and that these have."""
+    node, steps = ROOT, path.split(".")
+    for at, step in enumerate(steps):
+        if not node.children:
+            return None if node.item and node.entry.kind == "map" else (".".join(steps[at:]), ())
+        if step not in node.children:
+            has = any(covers(f"policy.{path}", way) for policy in policies for way in _ways(policy))
+            return None if has else (step, node.children)
+        node = node.children[step]
+    return None
+
+
+def _ways(value: object, above: Path = ("policy",)) -> Iterator[Path]:
+    """The way to each value of a policy."""
+    yield above
+    for name, inner in value.items() if isinstance(value, Mapping) else ():
+        yield from _ways(inner, (*above, name))
+
+
+def _nowhere(expected: Expected, slip: str, near: str) -> Problem:
+    message = f"{expected.key} is expected to differ at {expected.path}, and nothing of a pool is called {slip}"
+    return _problem(expected, "path", message, near)
+
+
+def _problem(expected: Expected, field: str, message: str, near: str) -> Problem:
+    hint = near or "write what differs, or take it away"
+    return Problem(INVALID_INPUT, "fleet.expected", message, "expected", hint, "warning", expected.place.source(field))

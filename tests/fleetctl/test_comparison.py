@@ -10,10 +10,9 @@ import pytest
 
 from fleetctl.base import Base
 from fleetctl.comparison import compared
-from fleetctl.errors import Stop
 from fleetctl.plan import make
 from fleetctl.selection import parse
-from tests.fleetctl.compared import PREFIX, against, base, findings, planned, removed, told
+from tests.fleetctl.compared import PREFIX, TOMB, against, base, findings, planned, removed, told
 from tests.fleetctl.test_identity import archive, offered, plane, pool_id
 from tests.model import ControlPlane, desired, entry, fleet
 from tests.timing import times_as_long
@@ -86,14 +85,6 @@ def test_prune_archives_what_the_base_names_and_nothing_else() -> None:
     assert told(planned(live, offered("fra1-a"), base=was, prune=True)) == []
 
 
-def test_prune_without_a_base_is_refused_with_the_tombstones_to_write() -> None:
-    live = plane(offered("fra1-a"), offered("fra1-b"))
-    with pytest.raises(Stop) as stopped:
-        planned(live, offered("fra1-a"), **PREFIX, prune=True)
-    assert (stopped.value.exit_code, stopped.value.rule) == (64, "prune.base")
-    assert stopped.value.details == ("- {idempotencyKey: fra1-b, archived: true}",)
-
-
 def test_prune_finds_renamed_entries_of_the_base_where_they_are() -> None:
     live = plane(offered("old"), offered("a"))
     made = planned(live, offered("a"), base=base(offered("a"), offered("new", previously="old")), prune=True)
@@ -117,6 +108,23 @@ def test_a_fleet_may_lose_all_its_pools_only_where_the_base_says_so_too() -> Non
         was = base(offered("a"), **({"allowEmpty": True} if allowed else {}))
         made = planned(live, allowEmpty=True, base=was)
         assert (("fleet.empty", "error") in findings(made)) == made.blocked == blocked
+
+
+@pytest.mark.parametrize("ends", [TOMB, {"released": True}])
+@pytest.mark.parametrize("allowed", [False, True])
+def test_where_no_entry_keeps_a_pool_each_pool_of_the_base_has_one_or_may_go_unsaid(
+    ends: dict[str, Any], allowed: bool
+) -> None:
+    live = plane(offered("a"), offered("b"))
+    was = base(offered("a"), offered("b"), **({"allowEmpty": True} if allowed else {}))
+    first, second = ({"idempotencyKey": key, **ends} for key in ("a", "b"))
+    unseen = ("fleet.empty", "error")
+    assert unseen not in findings(planned(live, first, second, base=was))
+    assert (unseen in findings(planned(live, first, base=was))) != allowed
+    assert unseen not in findings(planned(live, first, offered("c"), base=was)), "one is kept"
+    archive(live, "b")
+    assert unseen not in findings(planned(live, first, base=was)), "it is gone already"
+    assert unseen not in findings(planned(live, first, base=base(first))), "there was none before"
 
 
 def test_a_fleet_that_was_not_there_names_nothing() -> None:

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from better_compute.domain.state import PoolState, Rollup
 from fleetctl.desired import Expected
-from fleetctl.expected import expired, holding, why
+from fleetctl.expected import expired, holding, unknown, why
 from fleetctl.paths import Path
+from tests.builders import a_pool, an_offer
+from tests.fleetctl.guards.case import pool_id
 from tests.model import desired, entry, fleet
 
 NOW = 1_800_000_000_000
@@ -90,3 +93,98 @@ def test_one_that_is_over_holds_no_more_and_is_told_where_something_differs_stil
     [told] = expired(items, NOW, {"a"})
     assert "a, gpuModel was expected to differ until 2020-01-01 00:00:00 UTC, and counts again" in told
     assert list(expired(items, NOW, {"b"})) == []
+
+
+# Names and paths that are none.
+
+
+def live(*keys: str, archived: bool = False) -> dict[str, PoolState]:
+    pools = [a_pool(f"pool_{key}", idempotency_key=key, archived_at=1 if archived else None) for key in keys]
+    return {pool.id: PoolState.whole(pool, {"acme": an_offer("acme")}, {}, Rollup()) for pool in pools}
+
+
+def slips(key: str, path: str | None = None, pools: dict[str, PoolState] | None = None) -> list[tuple[str, str]]:
+    entries = [
+        entry("fra1-a", policy={"maxPending": "6h", "x-own": {"deep": 1}}, offers=[], previously="fra1-old"),
+        entry("fra1-b", offers=[{"toTenantId": "globex", "quota": {"gpu": 8}}], replaces="fra1-gone"),
+    ]
+    item = {"key": key, "reason": "trial", **({"path": path} if path else {})}
+    wished = desired(fleet(*entries, expected=[item]))
+    found = unknown(wished, pools)
+    assert {(f.rule, f.severity) for f in found} <= {("fleet.expected", "warning")}
+    return [(f.message, f.hint) for f in found]
+
+
+@pytest.mark.parametrize("key", ["fra1-a", "fra1-b", "fra1-gone", pool_id("fra1-b"), "left", "pool_left"])
+def test_what_an_entry_or_a_live_pool_is_called_may_be_expected_to_differ(key: str) -> None:
+    assert slips(key, pools=live("left")) == []
+
+
+def test_a_key_that_nothing_has_is_told_with_the_nearest() -> None:
+    assert slips("fra1-aa", pools={}) == [
+        (
+            "fra1-aa is expected to differ, and neither an entry nor a live pool has this key or id",
+            'did you mean "fra1-a"?',
+        )
+    ]
+    [(message, hint)] = slips("zzz", pools=live("left"))
+    assert (message.startswith("zzz is expected"), hint) == (True, "write what differs, or take it away")
+    [(_, hint)] = slips("fra1-old", pools={})
+    assert hint == "its entry is called fra1-a now"
+
+
+def test_offline_only_what_is_like_an_entry_is_told() -> None:
+    assert slips("left") == []
+    [(message, _)] = slips("fra1-aa")
+    assert message == "fra1-aa is expected to differ, and no entry has this key or id"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("gpuModel", "policy", "policy.maxPending", "policy.gpu.mig", "policy.gpu.mig.devices.1g.10gb"),
+        *("policy.x-own", "policy.x-own.deep", "policy.kubernetes.labels.a.b/c", "ownerQuota", "ownerQuota.gpu.mig"),
+        *("offers", "offers[acme]", "offers[acme].quota", "offers[globex].quota.gpu.mig", "offers[acme].priority"),
+    ],
+)
+def test_a_path_that_drift_may_tell_is_expected(path: str) -> None:
+    key = "fra1-a" if "acme" not in path else pool_id("fra1-b")
+    pools = {pool_id("fra1-b"): live("fra1-b")["pool_fra1-b"]}
+    assert slips("fra1-b" if "offers[" in path else key, path, pools) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "slip", "near"),
+    [
+        ("gpumodel", "gpumodel", "gpuModel"),
+        ("gpuModel.x", "x", ""),
+        ("polcy.maxPending", "polcy", "policy"),
+        ("policy.maxPendng", "maxPendng", "maxPending"),
+        ("policy.maxPending.x", "x", ""),
+        ("policy.gpu.driver.vrsion", "vrsion", "version"),
+        ("policy.acceptance.kind", "kind", ""),
+        ("policy.", "policy.", ""),
+        ("ownerQuota.gpus", "gpus", "gpu"),
+        ("offers.acme", "acme", ""),
+        ("offers[globx]", "globx", "globex"),
+        ("offers[acme].qouta.gpu", "qouta", "quota"),
+        ("offers[acme].quota.gpus", "gpus", "gpu"),
+        ("offers[acme].priority.x", "x", ""),
+        ("siteId", "siteId", ""),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_told_with_the_nearest(path: str, slip: str, near: str) -> None:
+    pools = {pool_id("fra1-b"): live("fra1-b")["pool_fra1-b"]}
+    [(message, hint)] = slips("fra1-b", path, pools)
+    assert message == f"fra1-b is expected to differ at {path}, and nothing of a pool is called {slip}"
+    assert hint == (f'did you mean "{near}"?' if near else "write what differs, or take it away")
+
+
+def test_a_tenant_is_looked_for_where_live_offers_are_known() -> None:
+    assert slips("fra1-b", "offers[initech]") == []
+
+
+def test_many_that_nothing_meets_are_told_in_time_that_stays_small() -> None:
+    items = [{"key": f"zz-{n}", "reason": "trial"} for n in range(3000)]
+    wished = desired(fleet(*(entry(f"fra1-{n}") for n in range(3000)), expected=items))
+    assert len(unknown(wished, {})) == 3000

@@ -33,9 +33,14 @@ FLEETS: Final[Entries] = {
         "Move the file, or list it under `exclude:` in the root document.",
     ),
     "fleet.empty": Entry(
-        "The files yield no pool at all.",
-        "Half a checkout must not read as the wish to have nothing.",
-        "Check the path; if it is meant, write `allowEmpty: true` in a change of its own.",
+        "The files have no entry at all, or none that keeps a pool, and some of the base have none any more.",
+        "Half a checkout must not read as the wish to have nothing; what is archived or let go by its entry is a wish.",
+        "Check the path; if it is meant, write `allowEmpty: true` in a change of its own, or a tombstone of each pool.",
+    ),
+    "fleet.expected": Entry(
+        "A difference that the files expect is one of no pool, or of no field of it.",
+        "A slip in `expected` would be told as drift of something else, and never as what it is.",
+        "Write the key or id of the pool, and the path as drift tells it; or take the item away.",
     ),
     "fleet.forEach": Entry(
         "A `forEach` makes no entries, or more than one template may.",

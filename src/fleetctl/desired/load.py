@@ -119,7 +119,8 @@ def _parts(documents: Sequence[Document], found: Found) -> list[Part]:
 
 
 def _check_empty(parts: Sequence[Part], found: Found) -> None:
-    """A fleet without pools is more often a lost file than a wish (K045)."""
+    """A fleet without pools is more often a lost file than a wish (K045). One of tombstones alone has entries, and each
+    says what becomes of a pool; where others left without one, the base stops it."""
     if any(found.explained(Place(part.document), "pools") for part in parts):
         return
     written = next((p.document for p in parts if "pools" in p.document.root), parts[0].document)

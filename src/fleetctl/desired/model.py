@@ -53,6 +53,11 @@ class PoolEntry:
     offers: Mapping[str, Terms] = field(default_factory=dict)
     offer_places: Mapping[str, Place] = field(default_factory=dict)
 
+    @property
+    def stays(self) -> bool:
+        """Whether the fleet is to have the pool: it is neither archived nor let go."""
+        return not (self.archived or self.released)
+
     def offer_commands(self) -> Iterator[OfferPool]:
         """The commands that make its offers on the pool that it wishes, in the order of `offers`."""
         if self.pool is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleetctl import checks
+from fleetctl import checks, expected
 from fleetctl.desired import check, declared
 from fleetctl.errors import EXIT_ERROR, EXIT_OK
 from fleetctl.files import FilesError
@@ -22,7 +22,13 @@ def validate(request: Request) -> Finished:
         return Finished(of_validate(error.problems, None), EXIT_ERROR)
     # 2. Judge them by the rules.
     problems = sorted(
-        [*declared.check(wished), *check.problems(wished), *checks.problems_of(wished.checks)], key=in_files
+        [
+            *declared.check(wished),
+            *check.problems(wished),
+            *checks.problems_of(wished.checks),
+            *expected.unknown(wished),
+        ],
+        key=in_files,
     )
     wrong = any(problem.severity == "error" for problem in problems)
     return Finished(of_validate(problems, wished), EXIT_ERROR if wrong else EXIT_OK)

@@ -18,7 +18,7 @@ from better_compute.domain.problems import ComputeError, Problem, Source
 from fleetctl.cli import failure
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.files import FilesError
-from tests.fleetctl.cli.runs import ENTRY, Fleet
+from tests.fleetctl.cli.runs import ENTRY, ROOT, Fleet
 
 TWO = ENTRY + "  - {idempotencyKey: fra1-b, offers: []}\n"
 
@@ -380,3 +380,30 @@ def test_a_plan_file_is_for_its_owner_alone(fleet: Fleet, tmp_path: Path) -> Non
     ran = fleet.on("plan", "--out", str(path))
     assert path.stat().st_mode & 0o777 == 0o600
     assert ran.err == f"The plan is in {path}\n"
+
+
+@pytest.mark.parametrize("command", [("plan",), ("apply", "--yes")])
+def test_prune_without_a_base_is_a_usage_error_before_any_server_is_asked(
+    fleet: Fleet, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = fleet.on(*command, "--prune")
+    assert (ran.code, ran.out) == (64, "")
+    assert "there is no base" in ran.err
+    assert "write `- {idempotencyKey: KEY, archived: true}` into `pools`" in ran.err
+    assert not (fleet.directory / ".fleet").exists(), "no control plane was made"
+    (fleet.directory / "world.yaml").unlink()
+    fleet.write(root=ROOT.replace("{embedded: .fleet/plane.db, world: world.yaml}", "https://nowhere.invalid"))
+    monkeypatch.setenv("FLEETCTL_TOKEN", "bc_x")
+    assert fleet.on(*command, "--prune").code == 64
+
+
+@pytest.mark.parametrize("command", ["validate", "plan", "drift"])
+def test_a_slip_in_what_is_expected_is_told_and_blocks_nothing(fleet: Fleet, command: str) -> None:
+    expected = "expected: [{key: fra1-aa, reason: trial}, {key: fra1-a, path: policy.maxPendng, reason: trial}]\n"
+    fleet.write(root=ROOT.replace("pools:\n", f"{expected}pools:\n"))
+    ran = fleet.on(command)
+    assert ran.code == (2 if command == "drift" else 0)
+    said = ran.out + ran.err
+    assert 'did you mean "fra1-a"?' in said
+    assert "fra1-a is expected to differ at policy.maxPendng, and nothing of a pool is called maxPendng" in said
+    assert "fleet.yaml:8:" in said

@@ -703,6 +703,12 @@ def test_a_fleet_without_pools_is_refused(text: str) -> None:
     assert "allowEmpty: true" in problem.hint
 
 
+@pytest.mark.parametrize("end", ["archived", "released"])
+def test_a_fleet_whose_entries_all_end_their_pools_says_so_of_each(end: str) -> None:
+    (entry,) = desired(HEAD + f"pools: [{{idempotencyKey: a, {end}: true}}]\n").entries.values()
+    assert not entry.stays
+
+
 def test_a_fleet_may_be_read_before_it_has_a_pool(tmp_path: Path) -> None:
     (tmp_path / "fleet.yaml").write_text(HEAD + "guards: {maxArchives: 2}\n")
     with pytest.raises(FilesError):
