@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from fleetctl.ledger import Holdings, Ledger, holdings, ledger
+from fleetctl.ledger import Holdings, Key, Ledger, Stock, holdings, ledger, stock
 from fleetctl.live import Live
 from fleetctl.plan import Plan
 from fleetctl.plan.grants import Grant, Pools, grants
@@ -32,6 +32,11 @@ class Consequences:
     @cached_property
     def ledger(self) -> Ledger:
         return ledger(self.pools, self.plan.comparison.desired.prices)
+
+    @cached_property
+    def stock(self) -> Mapping[Key, Stock]:
+        """By GPU model, atom and site, of all pools, those that the plan leaves alone too."""
+        return stock(self.pools)
 
     @cached_property
     def holdings(self) -> Mapping[str, Holdings]:

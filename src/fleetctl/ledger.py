@@ -140,6 +140,17 @@ def ledger(pools: Pools, prices: Prices) -> Ledger:
     return made
 
 
+def stock(pools: Pools) -> Mapping[Key, Stock]:
+    """All that there is before the plan or after it, whether or not the plan touches it; in the order of the keys."""
+    changed = dict(_changed(pools))
+    every = (*_unchanged(pools.live, changed), *changed.values())
+    keys = {side.key for pool in every for side in (pool.before, pool.after) if side}
+    made = Ledger({}, {key: Stock() for key in sorted(keys)})
+    for pool in every:
+        _add(made, pool, {})
+    return made.stock
+
+
 def holdings(pools: Pools) -> dict[str, Holdings]:
     """By tenant, over all pools that are offered to it before the plan or after it, whether or not the plan touches
     them."""

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.state import Rollup
-from fleetctl.ledger import Key, Ledger, holdings, ledger
+from fleetctl.ledger import Key, Ledger, holdings, ledger, stock
 from fleetctl.plan.grants import Pools
 from tests.fleetctl.report.world import World, pool_id
 from tests.fleets import Fleet, fleets
@@ -173,6 +173,33 @@ class TestStock:
         ]
         assert (stock.schedulable, stock.schedulable_after, stock.oversell) == (56, 16, (0.5, 1.75))
         assert kept(world, MIG % (f"{SEVEN[:-1]}, note: x}}", offer)) == Ledger({}, {})
+
+    def test_is_all_that_there_is_also_of_pools_that_a_plan_leaves_alone(self) -> None:
+        world = World()
+        world.pool("fra1-a", {"acme": {"gpu": 32}}, used={"acme": 3})
+        world.pool("fra1-b", {"acme": {"gpu": 8}}, site_id="site_ams1")
+        world.pool("fra1-c", {"acme": {"gpu": 8}}, site_id="site_ams1")
+        world.pool("fra1-d", gpu_model="H200")
+        world.pool("fra1-e", gpu_model="A100")
+        machines(world, "fra1-a", 64)
+        machines(world, "fra1-e", 8)
+        entries = (
+            OFFER % ("fra1-a", 32)
+            + "  - {idempotencyKey: fra1-b, siteId: site_ams1, offers: []}\n"
+            + "  - {idempotencyKey: fra1-e, archived: true}\n"
+        )
+        pools = Pools(world.plan(entries), world.live())
+        sums = {key: (one.before.atoms, one.after.atoms, one.in_use) for key, one in stock(pools).items()}
+        ams, other, gone = ("H100", "gpu", "site_ams1"), ("H200", "gpu", "site_fra1"), ("A100", "gpu", "site_fra1")
+        assert list(sums.items()) == [(gone, (0, 0, 0)), (ams, (16, 8, 0)), (FRA, (32, 32, 3)), (other, (0, 0, 0))]
+        assert [(one.schedulable, one.schedulable_after) for one in stock(pools).values()] == [
+            (8, 0),
+            (None, None),
+            (64, 64),
+            (None, None),
+        ]
+        touched = ledger(pools, {}).stock
+        assert touched == {key: one for key, one in stock(pools).items() if key in touched}, "as the report has it"
 
 
 class TestCosts:

@@ -51,7 +51,7 @@ class Objects:
             "pools": [each.value for each in self.pools],
             "offers": [each.value for each in self.offers],
             "operations": [each.value for each in self.operations],
-            "capacity": [_capacity(*key, stock) for key, stock in self._of.ledger.stock.items()],
+            "capacity": [_capacity(*key, stock) for key, stock in self._of.stock.items()],
         }
 
     @cached_property

@@ -68,8 +68,9 @@ VARIABLES: Final[Mapping[Kind, Mapping[str, str]]] = {
         "offers": "what it is offered after the plan, each like offer",
     },
 }
-"""By name, one at a time. Pools and offers are all that the fleet's tenant has once the plan is done: what it leaves
-alone stays as it is, whatever the files wish. What is missing is asked for with `has(pool.providerAccountId)`."""
+"""By name, one at a time. Pools, offers and capacity are all that the fleet's tenant has once the plan is done: what it
+leaves alone stays as it is, whatever the files wish. What is missing is asked for with
+`has(pool.providerAccountId)`."""
 
 LISTS: Final[Mapping[str, Kind]] = {
     "pools": "pool",

@@ -132,6 +132,15 @@ def test_what_is_equal_is_spelled_as_the_files_do() -> None:
     assert not denied(live, wish, expr=spelled)
 
 
+def test_capacity_is_of_all_pools_also_where_a_plan_does_nothing_to_them() -> None:
+    live = plane(entry("fra1-a", offers=offers(acme=40)), entry("fra1-b", siteId="site_ams1", offers=offers(acme=3)))
+    same = (entry("fra1-a", offers=offers(acme=40)), entry("fra1-b", siteId="site_ams1", offers=offers(acme=3)))
+    assert not denied(live, *same, expr="capacity.map(c, c.after) == [3, 40]", each=None)
+    more = (same[0], entry("fra1-b", siteId="site_ams1", offers=offers(acme=4)))
+    assert not denied(live, *more, expr="capacity.map(c, c.after) == [4, 40]", each=None)
+    assert denied(live, *more, expr="capacity.all(c, c.after < 40)", each=None)
+
+
 # The plan done by the control plane's own rules, and the ledger, see the same.
 
 OLD = (
