@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,11 +21,13 @@ __all__ = ["SYSTEM", "Connection", "Embedded", "Runtime", "connect", "is_there"]
 @dataclass(frozen=True, slots=True)
 class Embedded:
     """A control plane in this process: the path of its SQLite file, or any database's URL, and the world file that a
-    new one starts with. Without `create` an SQLite file that is not there is an error."""
+    new one starts with. Without `create` an SQLite file that is not there is an error. `billing` is the URL where
+    billing is asked."""
 
     database: str
     world: Path | None = None
     create: bool = True
+    billing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,9 @@ def connect(
 
 
 def _embedded(server: Embedded, tenant_id: str | None, caller: str | None, runtime: Runtime) -> Connection:
+    from better_compute.bootstrap.billing import billing_at
     from better_compute.bootstrap.plane import open_plane
+    from better_compute.bootstrap.runtime import Outside
     from better_compute.domain.policy.urls import mask_database
     from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
     from better_compute.http import Http, InProcess
@@ -78,19 +83,19 @@ def _embedded(server: Embedded, tenant_id: str | None, caller: str | None, runti
     if caller is None:
         message = "an embedded control plane is asked as one of its identities, and none was named"
         raise ComputeError(Problem(INVALID_INPUT, "world.identity", message, "caller"))
-    plane = open_plane(server.database, runtime, server.world, create=server.create)
+    stack = ExitStack()
     try:
+        outside = Outside(billing=stack.enter_context(billing_at(server.billing)))
+        plane = open_plane(server.database, runtime, server.world, create=server.create, outside=outside)
+        stack.callback(plane.close)
         plane.check_identity(caller, tenant_id or ROOT, server.database, server.world)
         http = Http(mask_database(server.database), token=caller, transport=InProcess(plane.by_name()))
+        stack.callback(http.close)
+        plane.reconcile()
     except BaseException:
-        plane.close()
+        stack.close()
         raise
-
-    def close() -> None:
-        http.close()
-        plane.close()
-
-    return Connection(_client(http, tenant_id, runtime), http.server, close)
+    return Connection(_client(http, tenant_id, runtime), http.server, stack.close)
 
 
 def _client(http: Http, tenant_id: str | None, runtime: Runtime) -> Client:

@@ -7,14 +7,16 @@ followed), a body that is too large or that is no such object.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import msgspec
 
 from better_compute.domain.escape import escape
 from better_compute.http import Http, NetworkError
-from better_compute.service.billing import unreached
-from better_compute.service.ports import Spending, Verdict
+from better_compute.service.billing import NoBilling, unreached
+from better_compute.service.ports import Billing, Spending, Verdict
 
 SECONDS = 5.0
 """So long a question takes at most, its connection included."""
@@ -69,6 +71,19 @@ class HttpBilling:
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise unreached(f"what {self.http.server} answered cannot be read: {type(error).__name__}") from error
         return Verdict(found.allowed, escape(found.reason[:REASON])[:REASON])
+
+
+@contextmanager
+def billing_at(url: str | None) -> Iterator[Billing]:
+    """Billing at a URL for the length of a block; none without one. Raises ComputeError as `http_billing`."""
+    if not url:
+        yield NoBilling()
+        return
+    found = http_billing(url)
+    try:
+        yield found
+    finally:
+        found.http.close()
 
 
 def http_billing(url: str, seconds: float = SECONDS) -> HttpBilling:

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from types import MappingProxyType
 
 from better_compute.api.handle import handler
 from better_compute.bootstrap.machines import arriving, join_all, join_created, tell
 from better_compute.bootstrap.place import is_there, url_of
-from better_compute.bootstrap.runtime import Runtime
+from better_compute.bootstrap.runtime import NOBODY, Outside, Runtime
 from better_compute.domain.ids import KEY_SAYS, is_key
 from better_compute.domain.policy.urls import mask_database
 from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem, did_you_mean
 from better_compute.iam import OwnTenant, Tokens, Trusted
+from better_compute.reconcilers import rounds
+from better_compute.reconcilers.rounds import Round
 from better_compute.service.actions import ROOT
-from better_compute.service.core import Service
-from better_compute.service.ports import Attestor, Store, Tenant, Tx
+from better_compute.service.core import Service, attempt
+from better_compute.service.ports import Store, Tenant, Tx
 from better_compute.storage import open_store
 from better_compute.wire.message import Handle
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What was done: why machines of a world that wait do not join their pools, for operators alone; and the round."""
+
+    refusals: Sequence[str]
+    round: Round
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +78,24 @@ class ControlPlane:
 
         world, service = read_world(path), self.service
         count = self.store.transact(lambda tx: add(tx, world, service.clock, service.entropy))
-        tell(self.let_in())
+        tell(join_all(self._bare, self.sleep))
+        rounds.everywhere(self._bare)
         return count
 
-    def let_in(self) -> list[str]:
-        """Let in the machines of worlds whose pool is there: those that something kept out; why others may not join."""
-        return join_all(self.service, self.sleep)
+    def reconcile(self) -> Reconciled:
+        """Do what is due: let in the machines of worlds whose pool is there, and do a round. What
+        goes wrong with one is logged, and keeps no other waiting: the next round makes up for it."""
+        refusals = attempt(lambda: join_all(self._bare, self.sleep), "machines of the world wait on")
+        return Reconciled(refusals or [], rounds.everywhere(self._bare))
+
+    def reconcile_in(self, pool_id: str) -> None:
+        """Do what is due in one pool, as `reconcile`."""
+        attempt(lambda: rounds.in_pool(self._bare, pool_id), f"what is due in pool {pool_id} waits on")
+
+    @property
+    def _bare(self) -> Service:
+        """The service for the control plane itself: what it frees, it goes on with by itself."""
+        return replace(self.service, freed=lambda _: None)
 
     def close(self) -> None:
         self.store.close()
@@ -86,16 +107,16 @@ def open_plane(
     world: Path | None = None,
     *,
     create: bool = True,
-    attestors: Mapping[str, Attestor] = MappingProxyType({}),
+    outside: Outside = NOBODY,
 ) -> ControlPlane:
-    """Open a database, by its URL or the path of an SQLite file. A new one starts with `world`; what is due is done.
-    `attestors` speak for machines beside join tokens, by name.
+    """Open a database, by its URL or the path of an SQLite file. A new one starts with `world`; the machines of worlds
+    whose pool is there are let in.
 
     Raises ComputeError; also, with `create` false, for an SQLite file that is not there.
     """
     store = opened_store(database, runtime, create=create)
     try:
-        return _ready(store, runtime, world, attestors)
+        return _ready(store, runtime, world, outside)
     except BaseException:
         store.close()
         raise
@@ -117,17 +138,17 @@ def opened(
     world: Path | None = None,
     *,
     create: bool = True,
-    attestors: Mapping[str, Attestor] = MappingProxyType({}),
+    outside: Outside = NOBODY,
 ) -> Iterator[ControlPlane]:
     """`open_plane` for the length of a block."""
-    plane = open_plane(database, runtime, world, create=create, attestors=attestors)
+    plane = open_plane(database, runtime, world, create=create, outside=outside)
     try:
         yield plane
     finally:
         plane.close()
 
 
-def _ready(store: Store, runtime: Runtime, world: Path | None, attestors: Mapping[str, Attestor]) -> ControlPlane:
+def _ready(store: Store, runtime: Runtime, world: Path | None, outside: Outside) -> ControlPlane:
     new = store.view(_is_new)
     if new:
         store.transact(_start(runtime, world))
@@ -136,10 +157,12 @@ def _ready(store: Store, runtime: Runtime, world: Path | None, attestors: Mappin
         authorizer=OwnTenant(),
         clock=runtime.clock,
         entropy=runtime.entropy,
-        attestors=attestors,
+        attestors=outside.attestors,
+        billing=outside.billing,
     )
     refusals = join_all(service, runtime.sleep)
-    service = replace(service, created=partial(join_created, service, runtime.sleep), arriving=arriving)
+    created, freed = partial(join_created, service, runtime.sleep), partial(rounds.in_pool, service)
+    service = replace(service, created=created, freed=freed, arriving=arriving)
     return ControlPlane(store, service, new, refusals, runtime.sleep)
 
 

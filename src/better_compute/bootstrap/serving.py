@@ -6,15 +6,14 @@ import logging
 import re
 import resource
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from threading import Event, Thread
+from collections.abc import Callable
 from typing import Any
 
 from better_compute.api import server
 from better_compute.api.asgi import Door
 from better_compute.bootstrap.machines import tell
 from better_compute.bootstrap.plane import ControlPlane
+from better_compute.bootstrap.rhythm import in_rhythm
 from better_compute.domain.policy.urls import mask_database
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
 from better_compute.http import is_loopback
@@ -75,34 +74,10 @@ def serve(plane: ControlPlane, database: str, listening: socket.socket, say: Cal
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     tell(plane.refusals)
     where = f"listening on {url_of(listening)} for the database {mask_database(database)}"
-    with letting_in(plane):
-        answer(plane.by_token(log.warning), listening, lambda: say(where))
+    with in_rhythm(plane) as served:
+        answer(served.by_token(log.warning), listening, lambda: say(where))
 
 
 def answer(handle: Handle, listening: socket.socket, announce: Callable[[], object]) -> None:
     """Answer every request with what `handle` says, until a signal."""
     server.make(Door(handle), announce).run(sockets=[listening])
-
-
-@contextmanager
-def letting_in(plane: ControlPlane, every: float = 30.0) -> Iterator[None]:
-    """Every so many seconds machines of a world join that a busy database or a full disk kept out of their pool: what
-    is served is not opened again for a long time, and no call fails for want of them."""
-    stop = Event()
-
-    def work() -> None:
-        while not stop.wait(every):
-            try:
-                plane.let_in()
-            except Exception:
-                log.exception("machines of the world wait on")
-
-    # Nobody waits for it for long at the end: what it has not committed is undone, and begun anew by whoever opens the
-    # database.
-    thread = Thread(target=work, name="letting-in", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join(1)

@@ -19,6 +19,7 @@ COMMANDS = {
     "token": ("admin:token", "Make a token for an identity, directly in the database."),
     "world": ("admin:world", "Add tenants, sites, identities and machines from a file."),
     "migrate": ("admin:migrate", "Bring a database to this build's schema."),
+    "reconcile": ("reconcile:reconcile", "Do now what is due."),
     "attest": ("attest:attest", "Make the evidence with which a machine joins."),
     "billing": ("billing:billing", "Stand in for billing, for tests."),
     "family": ("family:family", "Tell the GPU family of NVML names."),

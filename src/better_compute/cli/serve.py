@@ -9,13 +9,22 @@ from shlex import quote
 
 import click
 
-from better_compute.bootstrap.runtime import SYSTEM
-from better_compute.cli.target import DATABASE
+from better_compute.bootstrap.runtime import SYSTEM, Outside
+from better_compute.cli.target import BILLING, DATABASE
 from better_compute.domain.escape import escape
 from better_compute.domain.policy.urls import mask_database
 
 ADDRESS = "127.0.0.1:8080"
 FILE = "sqlite:///better-compute.db"
+
+
+billing_option = click.option(
+    "--billing-url",
+    metavar="URL",
+    envvar=BILLING,
+    show_envvar=True,
+    help="Where billing is asked, for pools whose policy wants its word.",
+)
 
 
 @click.command(epilog="Example: better-compute serve --database postgresql://compute@db/compute --listen 0.0.0.0:8080")
@@ -37,16 +46,19 @@ FILE = "sqlite:///better-compute.db"
     multiple=True,
     help="Who may let machines in beside join tokens, by a key. May be given several times.",
 )
-def serve(database: str, address: str, world: Path | None, attestors: Sequence[str]) -> None:
+@billing_option
+def serve(database: str, address: str, world: Path | None, attestors: Sequence[str], billing_url: str | None) -> None:
     """Serve the control plane over HTTP until SIGTERM or SIGINT; calls in flight are finished."""
     from better_compute.bootstrap import serving
     from better_compute.bootstrap.attestors import read_attestors
+    from better_compute.bootstrap.billing import billing_at
     from better_compute.bootstrap.plane import opened
 
     known = read_attestors(attestors, SYSTEM.clock)
     with (
         closing(serving.listen(address)) as listening,
-        opened(database, SYSTEM, world, attestors=known) as plane,
+        billing_at(billing_url) as billing,
+        opened(database, SYSTEM, world, outside=Outside(known, billing)) as plane,
     ):
         if not serving.is_private(listening):
             click.echo("Warning: tokens would cross the network in clear; put a proxy with TLS before this", err=True)

@@ -16,6 +16,7 @@ from better_compute.cli.output import FORMATS
 
 SERVER = "BETTER_COMPUTE_SERVER"
 DATABASE = "BETTER_COMPUTE_DATABASE"
+BILLING = "BETTER_COMPUTE_BILLING_URL"
 TOKEN = "BETTER_COMPUTE_TOKEN"
 
 OPTIONS = (
@@ -90,7 +91,7 @@ class Target:
         database = self.database or os.environ.get(DATABASE)
         if not database:
             raise click.UsageError("which control plane? Give --server URL, or --database URL and --as IDENTITY")
-        return Embedded(database, create=False)
+        return Embedded(database, create=False, billing=os.environ.get(BILLING) or None)
 
     def _token(self) -> str:
         if self.token_file is not None:

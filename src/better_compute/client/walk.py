@@ -30,6 +30,7 @@ _KEYS: Mapping[str, Callable[[Any], Any]] = {
     "pools/listOffers": attrgetter("pool_id", "to_tenant_id"),
     "quotas/list": attrgetter("pool_id", "tenant_id", "resource"),
     "reservations/list": attrgetter("pool_id", "id"),
+    "usage/list": attrgetter("pool_id", "tenant_id", "meter"),
     "events/list": attrgetter("sequence"),
 }
 """What a list is in order of, strictly rising from its first page to its last; the others by id. A cursor goes on

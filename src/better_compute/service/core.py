@@ -36,7 +36,8 @@ and how many of it there are."""
 class Service:
     """The ports. `created` is called with a pool after the commit that made it: what waited for the pool joins it.
     `arriving` tells beforehand what that is, for pools that will be made with some keys. `freed` is called with a
-    pool's id after a commit that may let what waits there go on: capacity, quota or an offer came, or came free."""
+    pool's id after a commit that may let what waits there go on: capacity, quota or an offer came, or came free, or
+    what is placed waits to become active."""
 
     store: Store
     authorizer: Authorizer
@@ -112,10 +113,10 @@ class Service:
         return self.store.transact(work)
 
     def after_create(self, pool: Pool) -> None:
-        _after_commit(self.created, pool, "what waited for a new pool did not run")
+        attempt(lambda: self.created(pool), "what waited for a new pool did not run")
 
     def after_freed(self, pool_id: str) -> None:
-        _after_commit(self.freed, pool_id, "what waits in a pool was not tried again")
+        attempt(lambda: self.freed(pool_id), "what waits in a pool was not tried again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +137,16 @@ def _meter_anew(tx: Tx, event: Event, now: int) -> None:
         tx.meter_anew(event.pool_id, meter(event.after.gpu_model), now)
 
 
-def _after_commit(work: Callable[[T], object], given: T, failure: str) -> None:
-    """What follows a commit cannot change its answer: a failure is logged, and the next run makes up for it."""
+def attempt(work: Callable[[], T], failure: str) -> T | None:
+    """Work that nobody waits for, such as what follows a commit and cannot change its answer: a failure is logged, and
+    the next run makes up for it."""
     try:
-        work(given)
+        return work()
     except ComputeError as error:
         log.warning("%s: %s", failure, error)
     except Exception:
         log.exception(failure)
+    return None
 
 
 def look(tx: Tx, tenant_id: str, pool_id: str, tenants: Collection[str] | None) -> PoolState:

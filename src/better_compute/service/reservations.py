@@ -46,7 +46,10 @@ def create(service: Service, caller: Caller, body: ReservationsCreate) -> Reserv
         placed = _place(Bookings(service, tx, caller, pool, now), state, wish, admit)
         return HeldReservation(placed, pool.owner_id, archived=False)
 
-    return _view(billing.transact(service.store, service.billing, work), body.tenant_id)
+    held = billing.transact(service.store, service.billing, work)
+    if held.reservation.state == "placed":
+        service.after_freed(body.pool_id)
+    return _view(held, body.tenant_id)
 
 
 def get(service: Service, caller: Caller, body: ReservationsGet) -> ReservationView:

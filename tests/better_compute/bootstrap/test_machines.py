@@ -18,7 +18,7 @@ from better_compute.bootstrap import SYSTEM, Connection, machines
 from better_compute.bootstrap import plane as plane_module
 from better_compute.bootstrap.machines import Machines
 from better_compute.bootstrap.plane import ControlPlane, opened
-from better_compute.bootstrap.serving import letting_in
+from better_compute.bootstrap.rhythm import in_rhythm
 from better_compute.client import Calls, Client, Retry
 from better_compute.domain.commands import ArchivePool, CreatePool
 from better_compute.domain.facts import Site
@@ -267,7 +267,7 @@ def test_what_something_kept_out_is_let_in_while_it_is_served(
     write: Write, database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = write(f"machines: [{H100}]")
-    with opened(database_url, SYSTEM, world) as plane, letting_in(plane, every=0.01):
+    with opened(database_url, SYSTEM, world) as plane, in_rhythm(plane, every=0.01):
         monkeypatch.setattr(machines, "_join_found", fails)
         pool_id = create(client_of(plane))
         until(lambda: "machines of the world wait on\n" in caplog.text)

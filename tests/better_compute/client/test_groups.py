@@ -118,13 +118,14 @@ def _nodes(client: Client, pool_id: str) -> None:
 def _reservations(client: Client, pool_id: str) -> None:
     made = client.reservations.create(pool_id, {"gpu": 1}, selectors={"vramGiB": [80]}, idempotency_key="k")
     assert (made.state, made.selectors) == ("placed", {"vramGiB": [80]})
-    assert client.reservations.create(pool_id, {"gpu": 1}, selectors={"vramGiB": 80}, idempotency_key="k") == made
+    running = client.reservations.create(pool_id, {"gpu": 1}, selectors={"vramGiB": 80}, idempotency_key="k")
+    assert (running.id, running.state) == (made.id, "active")
     waiting = client.reservations.create(pool_id, {"gpu": 1})
-    assert client.reservations.get(made.id) == made
+    assert client.reservations.get(made.id) == running
     assert [r.id for r in client.reservations.list()] == sorted([made.id, waiting.id])
     assert client.reservations.list(pool_id, ["pending"]) == [waiting]
     rollup = client.pools.get(pool_id).rollup
-    assert (rollup.work["root"].placed, rollup.work["root"].pending_atoms) == (1, 1)
+    assert (rollup.work["root"].active, rollup.work["root"].pending_atoms) == (1, 1)
     assert rollup.resources["vcpu"].booked == 0
     for one in (made, waiting):
         assert client.reservations.end(one.id).state == "ended"

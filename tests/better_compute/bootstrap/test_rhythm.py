@@ -1,0 +1,147 @@
+"""What a served control plane does by itself: every so often all that is due, and at once what a call let go on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from better_compute.bootstrap import SYSTEM
+from better_compute.bootstrap.plane import ControlPlane, opened
+from better_compute.bootstrap.rhythm import in_rhythm
+from better_compute.client import Client
+from better_compute.domain.commands import OfferPool
+from better_compute.reconcilers import admission, placer, rounds
+from tests.better_compute.bootstrap.test_machines import client_of, create, until
+
+Write = Callable[[str], Path]
+
+ONE = "machines: [{pool: k1, gpus: {name: NVIDIA H100 80GB HBM3, count: 1}}]"
+NEVER = 3600.0
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    return str(tmp_path / "plane.db")
+
+
+def state(client: Client, reservation: Any) -> str:
+    return client.reservations.get(reservation.id).state
+
+
+def test_what_ends_lets_what_waits_go_on_at_once(write: Write, database_url: str) -> None:
+    with opened(database_url, SYSTEM, write(ONE)) as plane, in_rhythm(plane, every=NEVER) as served:
+        client = client_of(served)
+        pool_id = create(client)
+        first, second = (client.reservations.create(pool_id, {"gpu": 1}) for _ in range(2))
+        until(lambda: state(client, first) == "active")
+        assert state(client, second) == "pending"
+        client.reservations.end(first.id)
+        until(lambda: state(client, second) == "active")
+
+
+def test_quota_that_came_lets_what_waits_for_it_go_on(write: Write, database_url: str) -> None:
+    with opened(database_url, SYSTEM, write(ONE)) as plane, in_rhythm(plane, every=NEVER) as served:
+        client, acme = client_of(served), client_of(served, "sa_acme").acting_as("acme")
+        pool_id = create(client)
+        offer: dict[str, Any] = {"tenant_id": "root", "pool_id": pool_id, "to_tenant_id": "acme"}
+        client.pools.offer(OfferPool(**offer, quota={"gpu": 1}))
+        own = client.reservations.create(pool_id, {"gpu": 1})
+        waits = acme.reservations.create(pool_id, {"gpu": 1})
+        client.pools.offer(OfferPool(**offer, quota={"gpu": 0}))
+        client.reservations.end(own.id)
+        until(lambda: acme.reservations.get(waits.id).reason == "quota")
+        client.pools.offer(OfferPool(**offer, quota={"gpu": 1}))
+        until(lambda: acme.reservations.get(waits.id).state == "active")
+
+
+def test_what_another_process_left_is_done_by_the_next_round(write: Write, database_url: str) -> None:
+    with opened(database_url, SYSTEM, write(ONE)) as beside, opened(database_url, SYSTEM) as plane:
+        quiet = client_of(without_hook(beside))
+        with in_rhythm(plane, every=0.05):
+            pool_id = create(quiet)
+            reservation = quiet.reservations.create(pool_id, {"gpu": 1})
+            until(lambda: state(quiet, reservation) == "active")
+
+
+def test_what_was_due_before_is_done_when_it_begins(write: Write, database_url: str) -> None:
+    with opened(database_url, SYSTEM, write(ONE)) as plane:
+        quiet = client_of(without_hook(plane))
+        reservation = quiet.reservations.create(create(quiet), {"gpu": 1})
+        assert state(quiet, reservation) == "placed"
+        with in_rhythm(plane, every=NEVER):
+            until(lambda: state(quiet, reservation) == "active")
+
+
+def test_no_failure_ends_it(
+    write: Write, database: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("a fault")
+
+    with opened(database, SYSTEM, write(ONE)) as plane, monkeypatch.context() as broken:
+        broken.setattr(placer, "place_all", fails)
+        broken.setattr(admission, "admit_all", fails)
+        broken.setattr(rounds, "in_pool", fails)
+        with in_rhythm(plane, every=0.05) as served:
+            client = client_of(served)
+            reservation = client.reservations.create(create(client), {"gpu": 1})
+            until(lambda: caplog.text.count(" waits for the next round") > 5)
+            until(lambda: "what is due in pool " in caplog.text)
+            broken.undo()
+            until(lambda: state(client, reservation) == "active")
+
+
+def test_a_call_does_not_wait_for_what_it_lets_go_on_nor_does_the_end(
+    write: Write, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, entered = threading.Event(), threading.Event()
+
+    def waits(*_: object) -> None:
+        entered.set()
+        held.wait(20)
+
+    monkeypatch.setattr(rounds, "in_pool", waits)
+    with opened(database, SYSTEM, write(ONE)) as plane:
+        with in_rhythm(plane, every=NEVER) as served:
+            client = client_of(served)
+            reservation = client.reservations.create(create(client), {"gpu": 1})
+            assert entered.wait(20)
+            client.reservations.end(reservation.id)
+            begin = time.monotonic()
+        assert time.monotonic() - begin < 5
+        held.set()
+
+
+def test_however_often_a_pool_is_told_of_it_is_looked_at_as_often_as_there_is_time(
+    plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    held = threading.Event()
+
+    def look(_: object, pool_id: str) -> None:
+        seen.append(pool_id)
+        held.wait(20)
+
+    monkeypatch.setattr(rounds, "in_pool", look)
+    with in_rhythm(plane, every=NEVER) as served:
+        for _ in range(100):
+            served.service.freed("pool_1")
+        until(lambda: len(seen) == 1)
+        for _ in range(100):
+            served.service.freed("pool_1")
+        held.set()
+        until(lambda: len(seen) == 2)
+        served.service.freed("pool_2")
+        until(lambda: len(seen) == 3)
+    assert seen == ["pool_1", "pool_1", "pool_2"]
+
+
+def without_hook(plane: ControlPlane) -> ControlPlane:
+    """As a process that ends right after its commit."""
+    return replace(plane, service=replace(plane.service, freed=lambda _: None))

@@ -1,0 +1,100 @@
+"""A round does all that is due, in an order in which what one step frees is used by the next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from better_compute.reconcilers import admission, hosts, placer
+from better_compute.reconcilers.rounds import Round, everywhere, in_pool
+from tests.better_compute.bills import Bills, billed, metered_pool, no, yes
+from tests.better_compute.plane import Plane
+from tests.better_compute.reconcilers.test_admission import shown
+from tests.statements import counted
+
+
+def test_what_admission_refuses_makes_room_for_what_waits_in_the_same_round(either: Plane) -> None:
+    bills = Bills()
+    plane = billed(either, bills)
+    pool_id = metered_pool(plane, 1)
+    first = plane.reserve(pool_id)
+    plane.time.now += 1
+    second = plane.reserve(pool_id)
+    assert (first["state"], second["state"]) == ("placed", "pending")
+    bills.say = no
+    assert everywhere(plane.service).reservations == {"failed": 1, "placed": 1}
+    assert [shown(plane, r)["state"] for r in (first, second)] == ["failed", "placed"]
+    bills.say = yes
+    assert in_pool(plane.service, pool_id) == {"active": 1}
+    assert in_pool(plane.service, pool_id) == {}
+
+
+def test_a_round_in_one_pool_leaves_the_others_to_theirs(plane: Plane) -> None:
+    pools = [metered_pool(plane, 1, policy={}) for _ in range(2)]
+    one, other = (plane.reserve(pool_id) for pool_id in pools)
+    assert in_pool(plane.service, pools[0]) == {"active": 1}
+    assert [shown(plane, r)["state"] for r in (one, other)] == ["active", "placed"]
+
+
+def test_where_nothing_waits_a_round_asks_a_few_questions_and_locks_nothing(plane: Plane) -> None:
+    pool_id = metered_pool(plane, 1, policy={})
+    plane.reserve(pool_id)
+    everywhere(plane.service)
+    with counted() as statements:
+        assert everywhere(plane.service) == Round(0, Counter())
+        assert in_pool(plane.service, pool_id) == {}
+    assert len([s for s in statements if s.startswith("SELECT")]) < 16
+    assert [s for s in statements if not s.startswith(("SELECT", "BEGIN DEFERRED"))] == []
+
+
+def test_a_pool_that_breaks_the_placer_keeps_admission_of_others_not_waiting(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken, fine = (metered_pool(plane, 1, policy={}) for _ in range(2))
+    reservation = plane.reserve(fine)
+    plane.reserve(broken)
+    plane.reserve(broken)
+
+    def fails(*_: object) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(placer, "_some", fails)
+    assert everywhere(plane.service).reservations == {"active": 2}
+    assert shown(plane, reservation)["state"] == "active"
+    assert broken in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(hosts, "_page"), (placer, "place_all"), (admission, "admit_all")], ids=lambda v: str(v)[-30:]
+)
+def test_a_step_that_breaks_keeps_no_other_waiting(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, module: Any, name: str
+) -> None:
+    pool_id = metered_pool(plane, 1, policy={})
+    first = plane.reserve(pool_id)
+    plane.time.now += 1
+    second = plane.reserve(pool_id)
+    plane.ask("sa_acme", "reservations/end", reservationId=first["id"])
+    third = plane.reserve(metered_pool(plane, 1, policy={}))
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("a fault")
+
+    broken.__name__ = name
+    monkeypatch.setattr(module, name, broken)
+    everywhere(plane.service)
+    assert shown(plane, second)["state"] == {placer: "pending", admission: "placed"}.get(module, "active")
+    assert shown(plane, third)["state"] == ("placed" if module is admission else "active")
+    assert "waits for the next round" in caplog.text
+
+
+def test_a_policy_that_gives_more_lets_what_waits_for_it_go_on_in_one_round(either: Plane) -> None:
+    pool_id = metered_pool(either, 1, policy={})
+    either.offer(pool_id, "acme", quota={"gpu": 1, "vcpu": 1000})
+    waits = either.reserve(pool_id, resources={"gpu": 1, "vcpu": 300})
+    assert waits["state"] == "pending"
+    either.ask("sa_fleet", "pools/update", poolId=pool_id, policy={"overcommit": 2})
+    assert everywhere(either.service) == Round(1, Counter(placed=1, active=1))
+    assert shown(either, waits)["state"] == "active"
