@@ -1,0 +1,240 @@
+"""vps.hosts and capacity.hosts: rows and devices follow inventories and policies, and nothing is written in vain."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from better_compute.domain import hosts as rules
+from better_compute.domain.hosts import Host
+from better_compute.domain.state import Pool
+from better_compute.reconcilers import hosts
+from better_compute.service.ports import Tx
+from tests.better_compute.plane import Plane
+from tests.statements import counted
+
+H100 = "NVIDIA H100 80GB HBM3"
+
+
+def joined(plane: Plane, pool_id: str, *gpus: str, **inventory: Any) -> str:
+    """The id of a host of 100 vcpu and 100 GiB."""
+    token = plane.ask("sa_fleet", "nodes/createJoinToken", poolId=pool_id).data["joinToken"]
+    holds = {"gpus": list(gpus), "vcpu": 100, "memoryGiB": 100, "diskGiB": 1000, **inventory}
+    found = plane.ask("sa_fleet", "nodes/join", poolId=pool_id, joinToken=token, inventory=holds).data
+    return str(found["id"])
+
+
+def policy(plane: Plane, pool_id: str, **fields: Any) -> None:
+    assert plane.ask("sa_fleet", "pools/update", poolId=pool_id, policy=fields).code == "OK"
+
+
+def rows(plane: Plane, node_id: str) -> dict[str, tuple[int, str]]:
+    """Total and ratio of each row."""
+    found = plane.ask("sa_fleet", "nodes/get", nodeId=node_id).data["resources"]
+    return {resource: (row["total"], row["ratio"]) for resource, row in found.items()}
+
+
+def book(plane: Plane, pool_id: str, **resources: int) -> str:
+    made = plane.ask("sa_fleet", "reservations/create", poolId=pool_id, resources=resources).data
+    assert made["state"] == "placed"
+    return str(made["id"])
+
+
+def kept(plane: Plane) -> tuple[int, int]:
+    """How many hosts each of the two changed."""
+    return hosts.vps_hosts(plane.service), hosts.capacity_hosts(plane.service)
+
+
+class TestAChangeOfThePolicy:
+    def test_reaches_the_rows_of_vps_hosts(self, either: Plane) -> None:
+        pool_id = either.pool(**{"class": "vps-host"})
+        node_id = joined(either, pool_id, hugepages1Gi=20)
+        before = rows(either, node_id)
+        policy(either, pool_id, overcommit={"vcpu": 4, "diskGiB": 1.5}, hostReserve={"vcpu": 50})
+        assert rows(either, node_id) == before  # until the next round
+        assert kept(either) == (1, 0)
+        assert rows(either, node_id) == {
+            "vcpu": (400, "4"),
+            "memoryGiB": (80, "1"),
+            "diskGiB": (1500, "1.5"),
+            "hugepages2Mi": (0, "1"),
+            "hugepages1Gi": (20, "1"),
+        }
+
+    def test_reaches_the_rows_of_every_other_host(self, either: Plane) -> None:
+        pool_id = either.pool()
+        node_id = joined(either, pool_id, hugepages2Mi=5120)
+        policy(either, pool_id, overcommit=2, hostReserve={"vcpu": 4, "memoryGiB": 8})
+        assert kept(either) == (0, 1)
+        assert rows(either, node_id) == {
+            "vcpu": (192, "2"),
+            "memoryGiB": (164, "2"),
+            "hugepages2Mi": (5120, "1"),
+            "hugepages1Gi": (0, "1"),
+        }
+
+    @pytest.mark.parametrize(("stated", "ratio", "total"), [(0.01, "0.1", 10), (1000, "100", 10_000)])
+    def test_is_clamped(self, plane: Plane, stated: float, ratio: str, total: int) -> None:
+        pool_id = plane.pool()
+        node_id = joined(plane, pool_id)
+        policy(plane, pool_id, overcommit=stated)
+        kept(plane)
+        assert rows(plane, node_id)["vcpu"] == (total, ratio)
+
+    def test_never_shrinks_a_row_below_what_is_allocated(self, either: Plane) -> None:
+        pool_id = either.pool(policy={"overcommit": 2}, ownerQuota={"gpu": 8, "vcpu": 1000})
+        node_id = joined(either, pool_id, H100)
+        reservation = book(either, pool_id, gpu=1, vcpu=150)
+        policy(either, pool_id, overcommit=1)
+        kept(either)
+        assert rows(either, node_id)["vcpu"] == (150, "1")
+        either.ask("sa_fleet", "reservations/end", reservationId=reservation)
+        kept(either)
+        assert rows(either, node_id)["vcpu"] == (100, "1")
+
+    def test_splits_the_gpus_anew_and_keeps_what_is_booked(self, either: Plane) -> None:
+        pool_id = either.pool(sharing="timeslice", policy={"gpu": {"slots": 4}}, ownerQuota={"gpu.slot": 100})
+        node_id = joined(either, pool_id, H100)
+        reservation = book(either, pool_id, **{"gpu.slot": 3})
+        policy(either, pool_id, gpu={"slots": 2})
+        kept(either)
+        shown = either.ask("sa_fleet", "nodes/get", nodeId=node_id).data
+        assert shown["devices"] == {"total": 2, "booked": 3}
+        either.ask("sa_fleet", "reservations/end", reservationId=reservation)
+        assert either.ask("sa_fleet", "nodes/get", nodeId=node_id).data["devices"] == {"total": 2, "booked": 0}
+        assert free(either, node_id) == 2
+        policy(either, pool_id, gpu={"slots": 8})
+        kept(either)
+        assert free(either, node_id) == 8
+
+    def test_of_one_pool_touches_no_other(self, plane: Plane) -> None:
+        changed, other = plane.pool(), plane.pool()
+        joined(plane, changed)
+        node_id = joined(plane, other)
+        policy(plane, changed, overcommit=3)
+        assert kept(plane) == (0, 1)
+        assert rows(plane, node_id)["vcpu"] == (100, "1")
+
+
+def free(plane: Plane, node_id: str) -> int:
+    """How many devices of a host are free by the count that the placer reads."""
+
+    def work(tx: Tx) -> int:
+        from sqlalchemy import text
+
+        found = tx._connection.execute(text("SELECT free FROM nodes WHERE id = :i"), {"i": node_id})  # type: ignore[attr-defined]
+        return int(found.scalar_one())
+
+    return plane.store.view(work)
+
+
+class TestNothingToChange:
+    def test_is_no_statement_that_writes(self, either: Plane) -> None:
+        for body in ({"class": "vps-host"}, {"policy": {"overcommit": 1.1, "hostReserve": {"vcpu": 1}}}):
+            pool_id = either.pool(**body)
+            for _ in range(3):
+                joined(either, pool_id, H100, hugepages2Mi=1)
+        with counted() as statements:
+            assert kept(either) == (0, 0)
+        assert statements
+        assert {statement.split()[0] for statement in statements} - {"BEGIN"} == {"SELECT"}
+        assert not any("IMMEDIATE" in statement for statement in statements)
+
+    def test_costs_the_same_for_many_hosts_and_pools_as_for_one(self, plane: Plane) -> None:
+        joined(plane, plane.pool(), H100)
+        with counted() as few:
+            kept(plane)
+        for _ in range(3):
+            pool_id = plane.pool()
+            for _ in range(4):
+                joined(plane, pool_id, H100)
+        with counted() as many:
+            kept(plane)
+        assert len(many) == len(few)
+
+    def test_leaves_the_rows_of_other_hosts_as_they_are(self, plane: Plane) -> None:
+        pool_id = plane.pool()
+        booked, unbooked = joined(plane, pool_id, H100), joined(plane, pool_id)
+        plane.store.transact(lambda tx: tx.save_hosts([(h, Host(node=h.node)) for h in tx.hosts_of([booked])]))
+        with counted() as statements:
+            assert kept(plane) == (0, 1)
+        assert rows(plane, booked) == rows(plane, unbooked)
+        assert len([s for s in statements if s.startswith("INSERT INTO node_resources")]) == 1
+
+
+class TestHostsThatWereThereBefore:
+    def test_get_what_they_provide(self, either: Plane) -> None:
+        """As after the migration that made the tables."""
+        pool_id = either.pool()
+        node_id = joined(either, pool_id, H100)
+        before = either.ask("sa_fleet", "nodes/get", nodeId=node_id).data
+        either.store.transact(lambda tx: tx.save_hosts([(h, Host(node=h.node)) for h in tx.hosts_of([node_id])]))
+        assert either.ask("sa_fleet", "nodes/get", nodeId=node_id).data["resources"] == {}
+        assert kept(either) == (0, 1)
+        assert either.ask("sa_fleet", "nodes/get", nodeId=node_id).data == before
+        assert free(either, node_id) == 1
+
+
+class TestWhoGetsNone:
+    def test_is_a_machine_that_a_tenant_controls(self, plane: Plane) -> None:
+        pool_id = plane.pool()
+        node_id = joined(plane, pool_id, H100)
+        plane.ask("sa_fleet", "nodes/setControl", nodeId=node_id, control="tenant")
+        policy(plane, pool_id, overcommit=2)
+        assert kept(plane) == (0, 0)
+        assert rows(plane, node_id) == {}
+
+    def test_is_a_machine_that_is_quarantined(self, plane: Plane) -> None:
+        pool_id = plane.pool()
+        node_id = joined(plane, pool_id, "Quux 9")
+        assert kept(plane) == (0, 0)
+        assert rows(plane, node_id) == {}
+
+    def test_is_a_machine_that_is_no_host(self, plane: Plane) -> None:
+        pool_id = plane.pool(**{"class": "infra"})
+        node_id = joined(plane, pool_id, H100)
+        assert kept(plane) == (0, 0)
+        assert rows(plane, node_id) == {}
+
+
+def test_every_page_of_hosts_is_kept(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "PAGE", 2)
+    for _ in range(2):
+        pool_id = plane.pool()
+        for _ in range(3):
+            joined(plane, pool_id, H100)
+        policy(plane, pool_id, overcommit=2)
+    assert kept(plane) == (0, 6)
+    assert kept(plane) == (0, 0)
+
+
+def test_one_pool_that_fails_keeps_no_other_from_it(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pools = [plane.pool() for _ in range(3)]
+    for pool_id in pools:
+        joined(plane, pool_id)
+        policy(plane, pool_id, overcommit=2)
+    keep = rules.capacity_hosts
+
+    def failing(pool: Pool, host: Host) -> Host:
+        if pool.id == sorted(pools)[1]:
+            raise RecursionError("no more")
+        return keep(pool, host)
+
+    monkeypatch.setattr(rules, "capacity_hosts", failing)
+    with caplog.at_level(logging.ERROR):
+        assert hosts.capacity_hosts(plane.service) == 2
+    assert sorted(pools)[1] in caplog.text
+
+
+def test_the_placer_goes_by_the_ratio_of_the_row(plane: Plane) -> None:
+    pool_id = plane.pool(ownerQuota={"gpu": 8, "vcpu": 1000})
+    joined(plane, pool_id, H100, H100)
+    policy(plane, pool_id, overcommit=2)
+    asked = {"poolId": pool_id, "resources": {"gpu": 1, "vcpu": 150}}
+    assert plane.ask("sa_fleet", "reservations/create", asked).data["state"] == "pending"
+    kept(plane)
+    assert plane.ask("sa_fleet", "reservations/create", asked).data["state"] == "placed"
