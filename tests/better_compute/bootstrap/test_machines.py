@@ -377,3 +377,19 @@ def test_pools_that_are_made_at_once_get_their_own_machines_each_once(write: Wri
         for pool_id in pool_ids:
             assert one.store.view(lambda tx, p=pool_id: tx.pool_state(p, [])).rollup.gpus == 16  # type: ignore[misc]
             assert len(one.store.view(lambda tx, p=pool_id: tx.nodes(p, 100, None))) == 2  # type: ignore[misc]
+
+
+def test_machines_that_a_tenant_controls_join_as_its_own(write: Write, embedded: Connect) -> None:
+    connection = embedded(write("machines: [{pool: k1, vcpu: 8, ownerTenantId: acme, control: tenant}]"))
+    pool_id = create(connection.client)
+    [node] = connection.client.nodes.list(pool_id)
+    assert (node.control, node.owner_tenant_id) == ("tenant", "acme")
+
+
+def test_who_controls_machines_is_no_part_of_the_ids_that_were_there_before_it_was_said() -> None:
+    stated: dict[str, Any] = {"pool": "k1", "tenant_id": None, "caller": None, "owner_tenant_id": None, "inventory": {}}
+    platform, tenant = Machines(**stated).group(1), Machines(**stated, control="tenant").group(1)
+    assert json.loads(platform.data) == stated
+    assert platform.digest != tenant.digest
+    assert Machines.of(platform).control == "platform"
+    assert Machines.of(tenant).control == "tenant"

@@ -84,6 +84,7 @@ def test_a_bom_windows_line_ends_and_aliases_are_read(world: Path) -> None:
         ("sites: [{id: s, tenantId: root, kind: Shared, region: e}]", "one of shared, dedicated, custom; did you mean"),
         ("tenants: [{id: a b}]", "1:16 tenants[0].id: an id is 1 to 128 ASCII letters"),
         ("tenants: [{id: 7}]", "1:16 tenants[0].id: this should be a valid string"),
+        ("machines: [{pool: k, control: acme}]", "machines[0].control: one of platform, tenant"),
         ("machines: [{pool: k, count: 0}]", "1:29 machines[0].count: this should be greater than or equal to 1"),
         ("machines: [{pool: k, count: 010}]", "1:29 : a number has a leading zero; quote it, or leave the zeros out"),
         ("machines: [{pool: k, count: 1e3}]", "machines[0].count: this should be a valid integer"),
