@@ -173,6 +173,11 @@ RUNNING: Final[Entries] = {
         "A line that names nothing gives pins and guards no owner.",
         "Name another directory, or give --no-ci.",
     ),
+    "init.ignored": Entry(
+        "git would ignore files of a starter, by a line that its .gitignore gets or by one that is there.",
+        "What git does not see is neither reviewed nor there in a job.",
+        "Name another directory, or change the line that hides it.",
+    ),
     "init.exists": Entry(
         "A starter fleet would overwrite files that are there.",
         "A starter is a beginning, and destroys nothing.",

@@ -1,4 +1,5 @@
-"""A fleet to start with: commented files, and what CI needs. Nothing that is there is ever overwritten."""
+"""A fleet to start with: commented files, and what CI needs. Nothing that is there is ever overwritten; `hiding` tells
+what git would not see."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ from typing import Final
 
 from fleetctl import git, machine
 from fleetctl.errors import EXIT_ERROR, Stop
+from fleetctl.files.walk import list_files
 from fleetctl.files.writing import scalar
+from fleetctl.starter.hiding import hidden
 
 _MARK = re.compile("@([A-Z_]+)@")
 _FILES: Final = {
@@ -62,13 +65,15 @@ class Started:
     """What was written: `directory` is spelled as it was asked for, and `files` are named from the same place.
 
     `to_ignore`: lines that the `.gitignore` which is there lacks; it is nobody else's to change. `to_own`: the same of
-    the code owners that are there, by the name of their file."""
+    the code owners that are there, by the name of their file. `others`: files that were there and are read as parts of
+    the fleet, below its directory."""
 
     directory: str
     files: tuple[str, ...]
     choices: Choices
     to_ignore: tuple[str, ...] = ()
     to_own: tuple[str, tuple[str, ...]] | None = None
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +106,10 @@ class _File:
 
 def start(directory: Path, choices: Choices, more: Mapping[str, str]) -> Started:
     """Write a starter fleet into a directory, which is made where there is none; `more` are further texts by their name
-    below it. All is written, or nothing. Raises Stop where any of the files is there already, or cannot be written."""
+    below it. All is written, or nothing. Raises Stop where any of the files is there already, would be hidden from git,
+    or cannot be written."""
     wanted = [*_files(directory, choices, more)]
+    _check_seen(wanted)
     lacking = {file.name: (file.shown, _lacking(file)) for file in wanted if file.shared and os.path.lexists(file.path)}
     files = [file for file in wanted if file.name not in lacking]
     if there := {file: found for file in files if (found := file.obstacle())}:
@@ -111,6 +118,7 @@ def start(directory: Path, choices: Choices, more: Mapping[str, str]) -> Started
         raise Stop(
             EXIT_ERROR, "there are files already, and none is overwritten", [*there.values()], hint, "init.exists"
         )
+    others = tuple(sorted(list_files(str(directory)).files)) if directory.is_dir() else ()
     try:
         machine.write_new({file.path: file.text for file in files}, 0o666)
     except OSError as error:
@@ -118,7 +126,26 @@ def start(directory: Path, choices: Choices, more: Mapping[str, str]) -> Started
         raise Stop(EXIT_ERROR, message) from error
     _, to_ignore = lacking.pop(_IGNORE, ("", ()))
     to_own = next((own for own in lacking.values() if own[1]), None)
-    return Started(str(directory), tuple(file.shown for file in files), choices, to_ignore, to_own)
+    return Started(str(directory), tuple(file.shown for file in files), choices, to_ignore, to_own, others)
+
+
+def _check_seen(files: list[_File]) -> None:
+    """Raises Stop where a repository would not see a file."""
+    top = git.top(Path(os.path.realpath(files[0].base)))
+    if top is None:
+        return
+    shown = {file.path.relative_to(top).as_posix(): file.shown for file in files}
+    lines = [line for file in files if file.name == _IGNORE for line in _lines(file.text)]
+    if found := hidden([*shown], lines, top):
+        told = [f"{shown[name]}: {why}" for name, why in found.items()]
+        message = "git would ignore what is written, so that nobody sees it: nothing was written"
+        raise Stop(
+            EXIT_ERROR, message, told, "begin in a directory of another name, or change that line", "init.ignored"
+        )
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
 def _away(choices: Choices) -> str:
@@ -131,8 +158,7 @@ def _lacking(file: _File) -> tuple[str, ...]:
         there = file.path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         there = []
-    lines = (line for line in file.text.splitlines() if line and not line.startswith("#"))
-    return tuple(line for line in lines if line not in there)
+    return tuple(line for line in _lines(file.text) if line not in there)
 
 
 def _files(directory: Path, choices: Choices, more: Mapping[str, str]) -> Iterator[_File]:

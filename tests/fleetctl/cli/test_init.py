@@ -296,6 +296,66 @@ def test_git_takes_up_no_token_and_nothing_that_the_jobs_write(fleet: Fleet, tmp
     }
 
 
+@pytest.mark.parametrize(
+    "name", [".fleet", "exported", "a/exported/b", "compute.db-1", "x.token", "live.json", "plan.json"]
+)
+@pytest.mark.parametrize("flags", [(), ("--no-ci",)])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_directory_that_its_own_gitignore_hides_is_refused(
+    fleet: Fleet, tmp_path: Path, name: str, flags: tuple[str, ...], there: bool
+) -> None:
+    repository = Repository(tmp_path / "repository")
+    if there:  # and is told to get the lines
+        (repository.path / ".gitignore").write_text("node_modules/\n")
+    before = files(repository.path)
+    ran = fleet("init", str(repository.path / name), *flags)
+    assert (ran.code, ran.out) == (1, "")
+    assert "git would ignore what is written" in ran.err
+    assert f"{name}/fleet.yaml: " in ran.err
+    assert files(repository.path) == before
+
+
+@pytest.mark.parametrize(
+    ("ignored", "said"),
+    [
+        ("build/", "build/f/fleet.yaml: build/ in .gitignore"),
+        ("*.yml", ".github/workflows/fleet.yml: *.yml in .gitignore"),
+    ],
+)
+def test_so_is_one_of_which_git_hides_a_file_already(fleet: Fleet, tmp_path: Path, ignored: str, said: str) -> None:
+    repository = Repository(tmp_path / "repository")
+    (repository.path / ".gitignore").write_text(f"{ignored}\n")
+    before = files(repository.path)
+    ran = fleet("init", str(repository.path / "build" / "f"))
+    assert (ran.code, f"{repository.path}/{said}\n" in ran.err) == (1, True), ran.err
+    assert files(repository.path) == before
+    (repository.path / ".gitignore").write_text(f"{ignored}\n!{ignored}\n")
+    assert fleet("init", str(repository.path / "build" / "f")).code == 0
+
+
+@pytest.mark.parametrize("name", [".", "fleet", "fleets/exported.1", "my.fleet", "tokens", "plans.json"])
+def test_all_that_is_written_is_seen_by_git(fleet: Fleet, tmp_path: Path, name: str) -> None:
+    repository = Repository(tmp_path / "repository")
+    assert fleet("init", str(repository.path / name)).code == 0
+    repository.git("add", "-A")
+    written = {file for file in files(repository.path) if not file.startswith(".git/")}
+    assert len(written) == len(WRITTEN)
+    assert set(repository.git("diff", "--cached", "--name-only").split()) == written
+
+
+def test_what_was_there_and_is_read_as_a_part_of_the_fleet_is_told(fleet: Fleet, begun: Path) -> None:
+    (begun / "fleet" / "deep").mkdir(parents=True)
+    for name in ("other.yaml", "deep/more.yml", "notes.md", ".hidden.yaml", "a.fleet-test.yaml"):
+        (begun / "fleet" / name).write_text("services: {}")
+    ran = fleet("init", "fleet")
+    assert ran.code == 0
+    assert ran.err == (
+        "fleet/deep/more.yml and fleet/other.yaml are there already, and read as a part of this fleet:"
+        " move away what is none of it, or name it in `exclude` in fleet.yaml\n"
+    )
+    assert (begun / "fleet" / "other.yaml").read_text() == "services: {}"
+
+
 def test_without_ci_nothing_is_for_github(fleet: Fleet, begun: Path) -> None:
     assert fleet("init", "--no-ci").code == 0
     assert files(begun) == {name for name in WRITTEN if not name.startswith(".github")}

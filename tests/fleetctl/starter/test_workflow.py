@@ -6,6 +6,7 @@ writes down what it is asked.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -21,16 +22,23 @@ import yaml
 from fleetctl.starter import Choices, start
 from tests.repository import Repository
 
+pytestmark = pytest.mark.skipif(shutil.which("jq") is None, reason="what `gh` selects is selected by jq here")
+
 APPLIED = "refs/tags/fleet/applied"
 BASE = "${{ vars.FLEET_SERVED == 'true' && 'fleet/applied' || format('origin/{0}', github.base_ref) }}"
 CHOICES = Choices(fleet="demo", tenant="root", caller="sa_fleet", server=None, ci=True)
 GH = """\
 #!/bin/sh
+selected() {
+  given=$1
+  while [ "$1" != --jq ]; do shift; done
+  echo "$given" | jq -r "$2"
+}
 echo "$*" >> "$GH_LOG"
 case "$*" in
   *"--paginate "*) echo "$GH_COMMENT" ;;
-  *"/pulls "*) echo "$GH_HEAD" ;;
-  "run list "*) echo 7 ;;
+  *"/pulls "*) selected "$GH_PULLS" "$@" ;;
+  "run list "*) selected "$GH_RUNS" "$@" ;;
   "run download 7 --name fleet-plan") cp "$GH_KEPT/plan.json" . ;;
 esac
 """
@@ -49,6 +57,16 @@ EVENT = {
 }
 
 
+def run(number: int, base: str) -> dict[str, Any]:
+    """A run of a pull request, as it is listed."""
+    return {"databaseId": number, "displayTitle": f"Plan for {base}: Plan for main: more GPUs"}
+
+
+def pull(base: str, *, merged: bool = True) -> dict[str, Any]:
+    """A pull request that a commit is of."""
+    return {"merged_at": "2026-01-01" if merged else None, "base": {"ref": base}, "head": {"sha": "f00d"}}
+
+
 @dataclass
 class GitHub:
     """A repository with a starter whose first plan is applied, and what its jobs say and keep. Where it is `served`
@@ -59,6 +77,8 @@ class GitHub:
     served: bool = True
     said: str = ""
     inputs: dict[str, str] = field(default_factory=dict)
+    runs: list[dict[str, Any]] = field(default_factory=lambda: [run(7, "main")])
+    pulls: list[dict[str, Any]] = field(default_factory=lambda: [pull("main")])
 
     @property
     def asked(self) -> list[str]:
@@ -80,13 +100,14 @@ class GitHub:
             path.write_text(path.read_text().replace(before, after))
         self.repository.commit()
 
-    def run(self, job: str, comment: str = "", head: str = "f00d", **inputs: str) -> int:
+    def run(self, job: str, comment: str = "", **inputs: str) -> int:
         """The exit code of the job, of the first step that fails; `inputs` are those of a run by hand."""
         workflow = yaml.safe_load((self.repository.path / ".github" / "workflows" / "fleet.yml").read_text())
         self.said = ""
         environ = {"GITHUB_REPOSITORY": "o/r", "GITHUB_OUTPUT": str(self.home / "output")}
         environ |= {"GITHUB_SHA": "5ha", "GH_LOG": str(self.home / "log"), "GH_KEPT": str(self.home / "kept")}
-        environ |= {"GH_COMMENT": comment, "GH_HEAD": head, "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}"}
+        environ |= {"GH_COMMENT": comment, "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}"}
+        environ |= {"GH_PULLS": json.dumps(self.pulls), "GH_RUNS": json.dumps(self.runs), "GITHUB_REF_NAME": "main"}
         self.inputs = {f"inputs.{name}": text for name, text in inputs.items()}
         event = "workflow_dispatch" if inputs else "push" if job == "apply" else "pull_request"
         environ |= workflow["env"] | workflow["jobs"][job].get("env", {})
@@ -197,7 +218,7 @@ def test_what_was_reviewed_is_applied_after_a_squash_merge(github: GitHub) -> No
     assert merged(github) == 0, github.said
     assert "Applied: 1 operation done." in github.said
     assert github.applied == github.repository.git("rev-parse", "main")
-    wanted = "run list --workflow fleet.yml --event pull_request --commit f00d --status success --limit 1"
+    wanted = "run list --workflow fleet.yml --event pull_request --commit f00d --status success --json"
     assert any(asked.startswith(wanted) for asked in github.asked)
 
 
@@ -225,9 +246,28 @@ def test_where_another_merge_changed_the_files_nothing_is_applied(github: GitHub
     assert "Plan again: in a new pull request" in github.said
 
 
-def test_what_no_pull_request_planned_is_not_applied(github: GitHub) -> None:
+def test_of_the_plans_of_a_commit_the_one_for_the_branch_it_was_merged_to_is_taken(github: GitHub) -> None:
+    github.edit("quota: {gpu: 16,", "quota: {gpu: 24,")
+    assert pull_request(github) == 0, github.said
+    github.runs = [run(9, "weak"), run(8, "main-2"), run(7, "main"), run(6, "main")]
+    github.pulls = [pull("weak"), pull("main")]
+    assert merged(github) == 0, github.said
+    assert "run download 7 --name fleet-plan" in github.asked
+
+
+def test_where_all_plans_are_for_other_branches_there_is_none(github: GitHub) -> None:
+    github.edit("quota: {gpu: 16,", "quota: {gpu: 24,")
+    assert pull_request(github) == 0, github.said
+    github.runs = [run(9, "weak"), run(8, "main-2")]
+    assert merged(github) == 1
+    assert "::error title=No plan::" in github.said
+
+
+@pytest.mark.parametrize("pulls", [[], [pull("main", merged=False)], [pull("release")]])
+def test_what_no_pull_request_planned_is_not_applied(github: GitHub, pulls: list[dict[str, Any]]) -> None:
     github.repository.git("checkout", "-q", "main")
-    assert github.run("apply", head="") == 1
+    github.pulls = pulls
+    assert github.run("apply") == 1
     assert "::error title=No plan::" in github.said
     assert "run this workflow with allow and reason" in github.said
     assert not any(asked.startswith("run ") for asked in github.asked)
@@ -363,6 +403,13 @@ class TestWithoutBase:
         github.repository.git("checkout", "-q", "main^")
         self.refused(github, "apply")
         self.refused(github, "apply", allow="gpusWithdrawn=8", reason="x")
+
+
+def test_a_run_tells_for_which_branch_it_planned_and_another_base_makes_another(github: GitHub) -> None:
+    text = (github.repository.path / ".github" / "workflows" / "fleet.yml").read_text()
+    title = "format('Plan for {0}: {1}', github.base_ref, github.event.pull_request.title)"
+    assert yaml.safe_load(text)["run-name"] == f"${{{{ github.base_ref && {title} || '' }}}}"
+    assert "types: [opened, synchronize, reopened, edited]" in text
 
 
 def test_one_job_may_move_the_tag_and_runs_one_after_the_other(github: GitHub) -> None:
