@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from better_compute.domain.devices import Device
 from better_compute.domain.hosts import Host
 from better_compute.domain.problems import INVALID_INPUT, Problem, did_you_mean
 from better_compute.domain.reservations import Reservation, Selectors
+
+Attributes = Mapping[str, str | int]
+
+OF_DEVICE = {"gpuProduct": "product", "vramGiB": "vram_gib", "migProfile": "profile"}
+"""Selectors that are about a device itself -> the field of it."""
+
+
+class Kind(NamedTuple):
+    """What devices may be selected by: what they are, and what their host says of itself."""
+
+    product: str
+    profile: str | None
+    vram_gib: int | None
+    attributes: Attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +50,19 @@ def choose(hosts: Iterable[Host], reservation: Reservation) -> Place | None:
     return None
 
 
-def check_selectors(hosts: Iterable[Host], selectors: Selectors) -> list[Problem]:
-    """Rule reservation.selectors: some device of the hosts, booked or free, has all that is selected by.
-
-    Hosts are asked for until one has such a device. The problems name the attributes that no device has so; of what the
-    machines are they tell the nearest product and memory alone.
-    """
+def check_selectors(kinds: Iterable[Kind], selectors: Selectors) -> list[Problem]:
+    """Rule reservation.selectors: some kind of device has all that is selected by. The problems name the attributes
+    that none has so; of what the machines are they tell the nearest product and memory alone."""
     unmet = set(selectors)
     products: set[str] = set()
     sizes: set[int] = set()
-    for host in hosts:
-        for device in host.devices:
-            if device.leaving:
-                continue
-            met = {name for name in selectors if _meets(device, host.node.inventory.attributes, name, selectors[name])}
-            if met == selectors.keys():
-                return []
-            unmet -= met
-            products.add(device.product)
-            sizes |= set() if device.vram_gib is None else {device.vram_gib}
+    for kind in kinds:
+        met = {name for name, values in selectors.items() if _meets(kind, name, values)}
+        if met == selectors.keys():
+            return []
+        unmet -= met
+        products.add(kind.product)
+        sizes |= set() if kind.vram_gib is None else {kind.vram_gib}
     if not unmet:
         return [_refuse("selectors", "no device of this pool has all of these at once")]
     return [
@@ -62,26 +71,24 @@ def check_selectors(hosts: Iterable[Host], selectors: Selectors) -> list[Problem
     ]
 
 
+def has_attributes(attributes: Attributes, selectors: Selectors) -> bool:
+    """Whether a machine says of itself what of the selectors is not about a device."""
+    return all(name in OF_DEVICE or attributes.get(name) in values for name, values in selectors.items())
+
+
 def _has(host: Host, resource: str, amount: int) -> bool:
     row = host.rows.get(resource)
     return row is not None and row.room >= amount
 
 
-def _matches(device: Device, attributes: Mapping[str, str | int], selectors: Selectors) -> bool:
-    return all(_meets(device, attributes, name, values) for name, values in selectors.items())
+def _matches(device: Device, attributes: Attributes, selectors: Selectors) -> bool:
+    kind = Kind(device.product, device.profile, device.vram_gib, attributes)
+    return all(_meets(kind, name, values) for name, values in selectors.items())
 
 
-def _meets(device: Device, attributes: Mapping[str, str | int], name: str, values: Sequence[str | int]) -> bool:
-    """What the device itself is counts before what its host says under the same name. A number is no text."""
-    match name:
-        case "gpuProduct":
-            found: str | int | None = device.product
-        case "vramGiB":
-            found = device.vram_gib
-        case "migProfile":
-            found = device.profile
-        case _:
-            found = attributes.get(name)
+def _meets(kind: Kind, name: str, values: Sequence[str | int]) -> bool:
+    """What the device itself is counts, and not what its host says under the same name. A number is no text."""
+    found = getattr(kind, OF_DEVICE[name]) if name in OF_DEVICE else kind.attributes.get(name)
     return found is not None and found in values
 
 

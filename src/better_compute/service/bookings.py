@@ -19,8 +19,8 @@ from better_compute.domain.usage import Stretch, meter
 from better_compute.service.core import Service
 from better_compute.service.ports import Caller, Tx
 
-_FEW, _MANY = 4, 50
-"""Hosts that are read at once: mostly one of the first is taken."""
+_AT_ONCE = 4
+"""Hosts that are read at once: mostly the first is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +66,15 @@ class Bookings:
     def find(self, reservation: Reservation) -> Place | None:
         """The place that the reservation would be given now: of the hosts with room for it the one with the fewest free
         devices, so that large wishes find whole hosts."""
-        return choose(self._hosts(reservation.atoms), reservation)
+        return choose(self._hosts(reservation), reservation)
 
     def check_selectors(self, reservation: Reservation) -> Sequence[Problem]:
         """Why nothing in the pool can ever have what the reservation selects by, however free it is."""
-        return check_selectors(self._hosts(0), reservation.selectors) if reservation.selectors else ()
+        selectors = reservation.selectors
+        return check_selectors(self.tx.kinds(self.pool.id), selectors) if selectors else ()
 
-    def _hosts(self, least: int) -> Iterator[Host]:
-        last, limit = None, _FEW
-        while hosts := self.tx.bookable(self.pool.id, least, limit, last):
+    def _hosts(self, wish: Reservation) -> Iterator[Host]:
+        last = None
+        while hosts := self.tx.bookable(wish, _AT_ONCE, last):
             yield from hosts
-            if len(hosts) < limit:
-                return
-            last, limit = hosts[-1], _MANY
+            last = hosts[-1]

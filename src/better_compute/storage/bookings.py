@@ -7,26 +7,61 @@ its caller believed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import CursorResult, and_, bindparam, tuple_
+from sqlalchemy import CursorResult, Select, and_, bindparam, exists, func, select, tuple_
 
 from better_compute.domain.hosts import Host
+from better_compute.domain.nodes import Node
+from better_compute.domain.placement import OF_DEVICE, Kind, has_attributes
 from better_compute.domain.reservations import Reservation
 from better_compute.storage import tables as t
-from better_compute.storage.nodes import NODES, NodeTx, node_of
+from better_compute.storage.nodes import NODES, NodeTx, inventory_of, node_of
 
 _N, _D, _R, _Q = t.nodes.c, t.node_devices.c, t.node_resources.c, t.pool_quotas.c
 _AMOUNT: Any = bindparam("amount")
 _SCHEDULABLE = and_(_N.role == "host", _N.quarantined.is_(None), _N.control == "platform")
 """`Node.is_schedulable`."""
 
+_OF_POOL = and_(_N.pool_id == bindparam("pool_id"), _SCHEDULABLE)
 _BOOKABLE = (
-    NODES.columns.where(_N.pool_id == bindparam("pool_id"), _SCHEDULABLE)
-    .where(tuple_(_N.free, _N.id) > tuple_(bindparam("free"), bindparam("after")))
+    NODES.columns.add_columns(_N.free)
+    .where(_OF_POOL, tuple_(_N.free, _N.id) > tuple_(bindparam("free"), bindparam("after")))
     .order_by(_N.free, _N.id)
     .limit(bindparam("size"))
 )
+_PAGE = 500
+"""Machines whose attributes are looked at, at once."""
+
+# One of each machine first: the text of its inventory is long.
+_OF_EACH = (
+    select(_D.node_id, _D.product, _D.profile, _D.vram_gib)
+    .where(_D.node_id.in_(select(_N.id).where(_OF_POOL)), _D.leaving.is_(False))
+    .distinct()
+    .subquery()
+)
+_KINDS = (
+    select(_OF_EACH.c.product, _OF_EACH.c.profile, _OF_EACH.c.vram_gib, _N.inventory)
+    .join(t.nodes, _N.id == _OF_EACH.c.node_id)
+    .distinct()
+)
+
+
+@lru_cache
+def _bookable(scalars: tuple[str, ...], selected: tuple[str, ...]) -> Select[Any]:
+    """Machines with room for so much of these scalars and so many devices that are free and selected."""
+    page = _BOOKABLE
+    for resource in scalars:
+        row = (_R.node_id == _N.id, _R.resource == resource)
+        page = page.where(exists().where(*row, _R.total - _R.allocated >= bindparam(f"need_{resource}")))
+    if selected:
+        free = (_D.node_id == _N.id, _D.reservation_id.is_(None), _D.leaving.is_(False))
+        fields = (_D[OF_DEVICE[name]].in_(bindparam(f"of_{name}", expanding=True)) for name in selected)
+        fitting = select(func.count()).select_from(t.node_devices).where(*free, *fields)
+        page = page.where(fitting.correlate(t.nodes).scalar_subquery() >= bindparam("atoms"))
+    return page
+
 
 _ROW = and_(
     _Q.pool_id == bindparam("of_pool"), _Q.tenant_id == bindparam("of_tenant"), _Q.resource == bindparam("of_resource")
@@ -62,10 +97,31 @@ _DEALLOCATE = (
 class BookingTx(NodeTx):
     """The part of `Tx` about what is booked."""
 
-    def bookable(self, pool_id: str, least: int, limit: int, after: Host | None) -> list[Host]:
-        free, node_id = (least, "") if after is None else (after.free, after.node.id)
-        rows = self._all(_BOOKABLE, pool_id=pool_id, free=free, after=node_id, size=limit)
-        return self._hosts([node_of(NODES.of(row)) for row in rows])
+    def bookable(self, wish: Reservation, limit: int, after: Host | None) -> list[Host]:
+        selected = [name for name in OF_DEVICE if name in wish.selectors]
+        statement = _bookable(tuple(sorted(wish.scalars)), tuple(selected))
+        given: dict[str, Any] = (
+            {"pool_id": wish.pool_id, "atoms": wish.atoms} if selected else {"pool_id": wish.pool_id}
+        )
+        given |= {f"need_{resource}": amount for resource, amount in wish.scalars.items()}
+        given |= {f"of_{name}": _of_type(name, wish.selectors[name]) for name in selected}
+        size = limit if len(selected) == len(wish.selectors) else _PAGE
+        free, last = (wish.atoms, "") if after is None else (after.free, after.node.id)
+        found: list[Node] = []
+        while len(found) < limit:
+            rows = self._all(statement, **given, free=free, after=last, size=size)
+            nodes = [node_of(NODES.of(row[:-1])) for row in rows]
+            found += [node for node in nodes if has_attributes(node.inventory.attributes, wish.selectors)]
+            if len(rows) < size:
+                break
+            free, last = rows[-1].free, rows[-1].id
+        return self._hosts(found[:limit])
+
+    def kinds(self, pool_id: str) -> list[Kind]:
+        return [
+            Kind(row.product, row.profile, row.vram_gib, inventory_of(row.inventory).attributes)
+            for row in self._all(_KINDS, pool_id=pool_id)
+        ]
 
     def _book(self, reservation: Reservation, positions: Sequence[int]) -> None:
         """Take what the reservation asks for, its host's devices at these positions among it."""
@@ -94,6 +150,12 @@ class BookingTx(NodeTx):
 
     def _one(self, statement: Any, values: dict[str, Any]) -> None:
         _expect(self._write(statement, values), 1)
+
+
+def _of_type(name: str, values: Sequence[str | int]) -> list[str | int]:
+    """The values that are of the column's type: PostgreSQL compares no text with a number."""
+    kind = int if name == "vramGiB" else str
+    return [value for value in values if isinstance(value, kind)]
 
 
 def _row(reservation: Reservation, resource: str) -> dict[str, Any]:

@@ -95,10 +95,10 @@ def _values(host: Host) -> dict[str, Any]:
 
 def node_of(row: Node) -> Node:
     """A row's node: its inventory is JSON yet."""
-    return replace(row, inventory=_inventory(str(row.inventory)))
+    return replace(row, inventory=inventory_of(str(row.inventory)))
 
 
 @lru_cache(maxsize=1024)
-def _inventory(text: str) -> Inventory:
+def inventory_of(text: str) -> Inventory:
     """Shared: the machines of a pool are mostly alike."""
     return Inventory.of(from_json(text))

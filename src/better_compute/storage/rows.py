@@ -62,7 +62,7 @@ class Kept(Generic[T]):
     def values(self, thing: T) -> dict[str, Any]:
         return {name: getattr(thing, name) for name in self.names}
 
-    def of(self, row: AnyRow) -> T:
+    def of(self, row: Sequence[Any]) -> T:
         return self.kind(**dict(zip(self.names, row, strict=True)))
 
 

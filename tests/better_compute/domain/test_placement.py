@@ -10,7 +10,7 @@ import pytest
 from better_compute.domain.devices import Device
 from better_compute.domain.hosts import Host, HostRow
 from better_compute.domain.inventory import Inventory
-from better_compute.domain.placement import Place, check_selectors, choose
+from better_compute.domain.placement import Kind, Place, check_selectors, choose, has_attributes
 from better_compute.domain.reservations import canonical
 from tests.builders import a_node, a_reservation
 
@@ -100,33 +100,28 @@ def test_a_device_has_all_that_is_selected_by(selectors: dict[str, Any], positio
     )
     expected = None if positions is None else Place("node_1", positions)
     assert choose([one], wish(len(positions or [0]), selectors)) == expected
-    assert (check_selectors([one], canonical(selectors)) == []) == (positions is not None)
+    assert (check_selectors(kinds(one), canonical(selectors)) == []) == (positions is not None)
+    own = {name: values for name, values in canonical(selectors).items() if name in one.node.inventory.attributes}
+    assert has_attributes(one.node.inventory.attributes, own) or positions is None
+
+
+def kinds(*hosts: Host) -> list[Kind]:
+    return [Kind(d.product, d.profile, d.vram_gib, h.node.inventory.attributes) for h in hosts for d in h.devices]
 
 
 def test_a_device_of_unknown_memory_has_none_that_could_be_selected() -> None:
-    one = host("node_1", device(0, vram_gib=None))
-    [problem] = check_selectors([one], canonical({"vramGiB": 80}))
+    [problem] = check_selectors(kinds(host("node_1", device(0, vram_gib=None))), canonical({"vramGiB": 80}))
     assert problem.hint == ""
 
 
-def test_what_is_booked_may_be_selected_and_what_is_leaving_not() -> None:
-    selectors = canonical({"gpuProduct": HBM3})
-    assert check_selectors([host("node_1", device(0, reservation_id="rsv_0"))], selectors) == []
-    assert check_selectors([host("node_1", device(0, reservation_id="rsv_0", leaving=True))], selectors) != []
-    assert check_selectors([], selectors) != []
-
-
-def test_hosts_are_asked_for_until_one_has_such_a_device() -> None:
-    def hosts() -> Iterator[Host]:
-        yield host("node_1", device(0), rack="r1")
-        raise AssertionError("no other needs to be asked for")
-
-    assert check_selectors(hosts(), canonical({"rack": "r1"})) == []
+def test_where_there_is_nothing_nothing_can_be_selected() -> None:
+    [problem] = check_selectors([], canonical({"gpuProduct": HBM3}))
+    assert (problem.path, problem.hint) == ("selectors.gpuProduct", "")
 
 
 def test_the_attributes_that_no_device_has_are_named_with_the_nearest_product_and_memory_alone() -> None:
-    hosts = [host("node_1", device(0), rack="r1"), host("node_2", device(0, product=NVL, vram_gib=94), rack="r2")]
-    problems = check_selectors(hosts, canonical({"gpuProduct": "NVIDIA H100NVL", "vramGiB": 90, "rack": "r3"}))
+    found = kinds(host("node_1", device(0), rack="r1"), host("node_2", device(0, product=NVL, vram_gib=94), rack="r2"))
+    problems = check_selectors(found, canonical({"gpuProduct": "NVIDIA H100NVL", "vramGiB": 90, "rack": "r3"}))
     assert [(p.path, p.hint) for p in problems] == [
         ("selectors.gpuProduct", f'did you mean "{NVL}"?'),
         ("selectors.rack", ""),
@@ -136,6 +131,6 @@ def test_the_attributes_that_no_device_has_are_named_with_the_nearest_product_an
 
 
 def test_what_each_has_some_of_and_none_all_is_told_as_a_whole() -> None:
-    hosts = [host("node_1", device(0), rack="r1"), host("node_2", device(0, vram_gib=94), rack="r2")]
-    [problem] = check_selectors(hosts, canonical({"vramGiB": 94, "rack": "r1"}))
+    found = kinds(host("node_1", device(0), rack="r1"), host("node_2", device(0, vram_gib=94), rack="r2"))
+    [problem] = check_selectors(found, canonical({"vramGiB": 94, "rack": "r1"}))
     assert (problem.path, problem.message) == ("selectors", "no device of this pool has all of these at once")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from better_compute.domain.hosts import Host
+from better_compute.domain.placement import Kind
 from better_compute.domain.reservations import Reservation, Status
 from better_compute.domain.state import PoolState
 from better_compute.service.ports.records import EventRecord
@@ -60,9 +61,12 @@ class WorkTx(Protocol):
 
     def pending(self, pool_id: str, tenant_id: str) -> Asking: ...
 
-    def bookable(self, pool_id: str, least: int, limit: int, after: Host | None) -> list[Host]:
-        """Machines that can be booked and have so many free devices at least; in order of how many these are and of
-        their ids, after one. With three statements, whatever the limit."""
+    def bookable(self, wish: Reservation, limit: int, after: Host | None) -> list[Host]:
+        """Machines that the wish may be placed on, in order of how many of their devices are free and of their ids,
+        after one; empty only where there is no other. What has no room for it is not read."""
+
+    def kinds(self, pool_id: str) -> list[Kind]:
+        """The devices of the machines that can be booked, one of each kind, booked ones too; with one statement."""
 
     def save_reservation(
         self, before: Reservation | None, after: Reservation, event: EventRecord | None, positions: Sequence[int] = ()
