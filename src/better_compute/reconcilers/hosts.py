@@ -25,7 +25,7 @@ PAGE = 500
 
 def vps_hosts(service: Service) -> int:
     """`vps.hosts`: vcpu, memoryGiB and diskGiB of the hosts of vps-host pools. How many hosts changed."""
-    return _keep(service, rules.vps_hosts)
+    return _keep(service, rules.vps_hosts, "vps-host")
 
 
 def capacity_hosts(service: Service) -> int:
@@ -34,11 +34,11 @@ def capacity_hosts(service: Service) -> int:
     return _keep(service, rules.capacity_hosts)
 
 
-def _keep(service: Service, upkeep: Upkeep) -> int:
+def _keep(service: Service, upkeep: Upkeep, class_: str | None = None) -> int:
     """Bring every host to what it should be. What goes wrong in one pool is logged, and keeps no other from it."""
     count = 0
     after = ("", "")
-    while page := service.store.view(partial(_page, after)):
+    while page := service.store.view(partial(_page, after, class_)):
         for pool_id, found in groupby(page, key=lambda pair: pair[0].id):
             try:
                 count += _mend(service, upkeep, pool_id, list(found))
@@ -49,14 +49,31 @@ def _keep(service: Service, upkeep: Upkeep) -> int:
     return count
 
 
-def _page(after: tuple[str, str], tx: Tx) -> list[tuple[Pool, Host]]:
-    return tx.all_hosts(PAGE, after)
+def _page(after: tuple[str, str], class_: str | None, tx: Tx) -> list[tuple[Pool, Host]]:
+    return tx.all_hosts(PAGE, after, class_)
 
 
 def _mend(service: Service, upkeep: Upkeep, pool_id: str, found: Iterable[tuple[Pool, Host]]) -> int:
     """Those of a pool's hosts that are not as they should be, judged again under the lock of the pool's row."""
-    due = [host.node.id for pool, host in found if upkeep(pool, host) is not host]
+    fine: set[object] = set()
+    due = []
+    for pool, host in found:
+        # Most hosts of a pool are alike: what is fine on one is fine on all of its kind.
+        kind = _kind(host)
+        if kind in fine:
+            continue
+        if upkeep(pool, host) is host:
+            fine.add(kind)
+        else:
+            due.append(host.node.id)
     return service.store.transact(partial(_write, upkeep, pool_id, due)) if due else 0
+
+
+def _kind(host: Host) -> object:
+    """What a rule can tell a host from others of its pool by. Inventories are shared: equal ones are one object."""
+    node, rows = host.node, sorted(host.rows.items())
+    told = node.role, node.control, node.quarantined, node.gpu_model, node.owner_tenant_id
+    return id(node.inventory), told, host.devices, tuple(rows)
 
 
 def _write(upkeep: Upkeep, pool_id: str, due: Collection[str], tx: Tx) -> int:

@@ -33,6 +33,7 @@ _ALL = (
     .order_by(t.nodes.c.pool_id, t.nodes.c.id)
     .limit(bindparam("size"))
 )
+_OF_CLASS = _ALL.join(t.pools, t.pools.c.id == t.nodes.c.pool_id).where(t.pools.c.class_ == bindparam("of_class"))
 _POOLS = POOLS.columns.where(t.pools.c.id.in_(bindparam("ids", expanding=True)))
 _UPDATE = RAISE.values(rollup=bindparam("new_rollup"))
 _REMOVE = t.nodes.delete().where(t.nodes.c.id == bindparam("of_node"))
@@ -71,9 +72,10 @@ class NodeTx(HostTx):
     def hosts_of(self, ids: Collection[str]) -> list[Host]:
         return self._hosts([node_of(NODES.of(row)) for row in self._all(_OF_IDS, ids=list(ids))])
 
-    def all_hosts(self, limit: int, after: tuple[str, str]) -> list[tuple[Pool, Host]]:
+    def all_hosts(self, limit: int, after: tuple[str, str], class_: str | None = None) -> list[tuple[Pool, Host]]:
         pool_id, node_id = after
-        rows = self._all(_ALL, pool_id=pool_id, node_id=node_id, size=limit)
+        given = {} if class_ is None else {"of_class": class_}
+        rows = self._all(_OF_CLASS if given else _ALL, pool_id=pool_id, node_id=node_id, size=limit, **given)
         nodes = [node_of(NODES.of(row)) for row in rows]
         ids = sorted({node.pool_id for node in nodes})
         pools = {row.id: pool_of(row) for row in self._all(_POOLS, ids=ids)} if ids else {}

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from better_compute.domain.problems import ComputeError, Problem
+from better_compute.domain.usage import HOUR
 from better_compute.reconcilers import admission
 from better_compute.reconcilers.admission import admit_all
 from better_compute.service.ports import Spending, Verdict
@@ -217,3 +221,40 @@ def test_a_kill_between_two_transactions_leaves_whole_steps(plane: Plane, monkey
     monkeypatch.setattr(admission, "_some", some)
     assert admit_all(plane.service) == {"active": 3}
     assert len(told(plane, "activated")) == 5
+
+
+def test_several_processes_at_once_let_each_in_once(either: Plane) -> None:
+    pool_id = metered_pool(either, 8, 8, policy={})
+    for _ in range(12):
+        either.reserve(pool_id)
+    begin = threading.Barrier(3, timeout=20)
+
+    def admit(_: int) -> Counter[str]:
+        begin.wait()
+        return admit_all(either.service)
+
+    with ThreadPoolExecutor(3) as threads:
+        done = sum(threads.map(admit, range(3)), Counter[str]())
+    assert done == {"active": 12}
+    assert len(told(either, "activated")) == 12
+    either.time.now += HOUR
+    [used_of_all] = either.ask("sa_acme", "usage/list", {"from": START, "to": 2 * START}).data["items"]
+    assert used_of_all["hours"] == "12.000000"
+
+
+def test_what_ends_while_it_is_let_in_is_metered_to_its_end(either: Plane) -> None:
+    """Whichever comes first: nothing that ended is metered on."""
+    pool_id = metered_pool(either, 8, policy={})
+    reservations = [either.reserve(pool_id) for _ in range(8)]
+
+    def end(reservation: Any) -> str:
+        return either.ask("sa_acme", "reservations/end", reservationId=reservation["id"]).code
+
+    with ThreadPoolExecutor(4) as threads:
+        admitting = threads.submit(admit_all, either.service)
+        codes = list(threads.map(end, reservations))
+        admitting.result()
+    assert codes == ["OK"] * 8
+    either.time.now += HOUR
+    assert either.ask("sa_acme", "usage/list", {"from": START, "to": 2 * START}).data["items"] == []
+    assert used(either, pool_id) == 0

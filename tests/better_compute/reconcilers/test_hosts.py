@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from better_compute.domain import hosts as rules
 from better_compute.domain.hosts import Host
@@ -238,3 +239,18 @@ def test_the_placer_goes_by_the_ratio_of_the_row(plane: Plane) -> None:
     assert plane.ask("sa_fleet", "reservations/create", asked).data["state"] == "pending"
     kept(plane)
     assert plane.ask("sa_fleet", "reservations/create", asked).data["state"] == "placed"
+
+
+def test_of_hosts_that_are_alike_the_one_that_lost_a_row_is_mended(either: Plane) -> None:
+    pool_id = either.pool()
+    nodes = sorted(joined(either, pool_id, H100) for _ in range(3))
+    before = rows(either, nodes[1])
+
+    def lose(tx: Tx) -> None:
+        gone = text("DELETE FROM node_resources WHERE node_id = :n AND resource = 'vcpu'")
+        tx._connection.execute(gone, {"n": nodes[1]})  # type: ignore[attr-defined]
+
+    either.store.transact(lose)
+    assert kept(either) == (0, 1)
+    assert rows(either, nodes[1]) == before
+    assert kept(either) == (0, 0)

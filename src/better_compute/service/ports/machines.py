@@ -39,8 +39,9 @@ class NodeTx(Protocol):
     def hosts_of(self, ids: Collection[str]) -> list[Host]:
         """Those of the machines that are there, in order of their ids."""
 
-    def all_hosts(self, limit: int, after: tuple[str, str]) -> list[tuple[Pool, Host]]:
-        """The machines of all pools in order of pool and id, after those of a machine, with what can be booked."""
+    def all_hosts(self, limit: int, after: tuple[str, str], class_: str | None = None) -> list[tuple[Pool, Host]]:
+        """The machines of all pools, or of those of a class, in order of pool and id, after those of a machine, with
+        what can be booked."""
 
 
 class BoundsTx(Protocol):
