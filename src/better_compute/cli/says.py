@@ -18,7 +18,7 @@ FIELDS = {
     "gpuModel": "The GPU family, such as H100: `better-compute family NAME` tells a product's.",
     "from": "From when on, in epoch milliseconds.",
     "id": "The id. Left out of a create: one is made.",
-    "idempotencyKey": "A name of one's own: the same create again answers the same pool.",
+    "idempotencyKey": "A name of one's own: the same create again answers what the first one made.",
     "identityId": "The identity whose tokens are meant.",
     "ids": "Only pools with these ids.",
     "include": "What to show beside the pool, to its owner.",

@@ -10,7 +10,7 @@ import pytest
 from better_compute.service import pages
 from better_compute.storage import events, rows
 from better_compute.storage.rows import AnyRow, to_json
-from tests.better_compute.plane import Plane
+from tests.better_compute.plane import IDENTITIES, Plane
 
 
 def fleet(plane: Plane) -> None:
@@ -20,6 +20,10 @@ def fleet(plane: Plane) -> None:
         for tenant_id in ("acme", "globex", "umbrella")[: (i + 1) // 2]:
             plane.offer(pool_id, tenant_id, quota={f"r{n}": n for n in range(2 * i)})
         plane.join(pool_id, *["H100"] * 8 * i)
+        for who in ("sa_fleet", "sa_acme")[: i and 2]:
+            plane.ask("sa_fleet", "quotas/set", poolId=pool_id, toTenantId=IDENTITIES[who], quota={"gpu": 99})
+            plane.reserve(pool_id, who, resources={"gpu": 8 * i})
+            plane.reserve(pool_id, who, resources={"gpu": 9}, selectors={"gpuProduct": ["H100", "x" * 30 * i]})
     for i in range(3):
         pool_id = plane.pool("sa_acme")
         quota = {f"r{n}": n for n in range(4 * i)}
@@ -44,6 +48,8 @@ WALKS: list[tuple[str, dict[str, Any]]] = [
     ("pools/list", {"include": ["offers"], "limit": 3}),
     ("pools/listOffers", {}),
     ("quotas/list", {}),
+    ("reservations/list", {}),
+    ("reservations/list", {"states": ["pending"]}),
 ]
 
 
@@ -67,7 +73,7 @@ def test_a_walk_with_little_room_meets_every_item_once_in_order(
     assert counts[-1] == -(-len(whole) // limit)
     if operation != "quotas/list":  # its rows are short, and `limit` is enough
         # The rest of the pool that the page before ended in has room of its own.
-        assert counts[0] == len(whole) or operation == "pools/listOffers"
+        assert counts[0] == len(whole) or operation in ("pools/listOffers", "reservations/list")
         assert len(set(counts)) > 2 or limit == 3
 
 
