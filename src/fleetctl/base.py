@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from better_compute.domain.problems import BLOCKED, Problem
 from fleetctl import git, trees
-from fleetctl.desired import Desired
+from fleetctl.desired import Check, Desired, Guards
 from fleetctl.desired.load import assemble
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files import FilesError, read_fleet
@@ -70,15 +70,39 @@ def at_dir(path: Path, name: str, *, caller: str | None) -> Base:
     return Base(name, None, _read(path, str(path), caller))
 
 
-def findings(desired: Desired, base: Base, left: Collection[str]) -> list[Problem]:
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """What holds for a change, whatever its files say of it."""
+
+    guards: Guards
+    checks: tuple[Check, ...]
+
+
+def in_force(desired: Desired, guarding: Iterable[Desired]) -> InForce:
+    """The stricter of files and bases for each guard, and the checks of all: a change cannot remove its own. What one
+    of them protects stays protected, in whichever way it says so."""
+    guards, checks = _protecting(desired), dict.fromkeys(desired.checks)
+    for was in guarding:
+        guards = guards.stricter(_protecting(was))
+        checks |= dict.fromkeys(was.checks)
+    return InForce(guards, tuple(checks))
+
+
+def _protecting(desired: Desired) -> Guards:
+    """With the entries that say `protect: true` among what is protected, by id and key."""
+    names = {name for entry in desired.entries.values() if entry.protect for name in (entry.pool_id, entry.key) if name}
+    return replace(desired.guards, protect=desired.guards.protect | names)
+
+
+def findings(desired: Desired, was: Desired, left: Collection[str]) -> list[Problem]:
     """What a change may not do to its base unseen: come to have no pool. Entries that archive pools, or let them go,
-    say so of each: it is unseen where there is no entry at all, or none of a pool that is live. `left` are the ids of
-    those; both fleets are settled."""
-    was = base.desired
-    if was is None or was.allow_empty or any(entry.stays for entry in desired.entries.values()):
+    say so of each: it is unseen where there is no entry at all, or none of a pool, or of its key, that is live. `left`
+    are the ids of those; both fleets are settled."""
+    if was.allow_empty or any(entry.stays for entry in desired.entries.values()):
         return []
     had = [entry for entry in was.entries.values() if entry.stays]
-    if not had or (desired.entries and not any(entry.pool_id in left for entry in had)):
+    said = {entry.key for entry in desired.entries.values() if entry.key}
+    if not had or (desired.entries and not any(entry.pool_id in left and entry.key not in said for entry in had)):
         return []
     place = desired.places.get("allowEmpty")
     message = "the fleet has no pool any more, and its base does not say that it may have none"

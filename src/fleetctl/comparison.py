@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from better_compute.domain.atoms import CLASSES, ISOLATING
@@ -10,7 +10,7 @@ from better_compute.domain.problems import Problem
 from better_compute.domain.state import Pool
 from fleetctl import base as bases
 from fleetctl import causes, expected, hazards, identity, selection
-from fleetctl.base import Base
+from fleetctl.base import Base, InForce
 from fleetctl.desired import Desired
 from fleetctl.diff import Diff, Removed, compare
 from fleetctl.identity import Note, Settled
@@ -19,25 +19,39 @@ from fleetctl.selection import EVERYTHING, Known, Selection, Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is asked of a comparison of files with live state. `base` (None: none was named) names causes, hazards and
+    removed pools, which `prune` archives; it and those `held` beside it guard. `selected` is the part that is looked
+    at, `renames` how many renamed entries may pass (None: nothing is said of that)."""
+
+    base: Base | None = None
+    held: tuple[Base, ...] = ()
+    prune: bool = False
+    selected: Selection = EVERYTHING
+    renames: int | None = None
+
+
+NOTHING = Asked()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What differs. `settled` are the files on the pools that they mean, `base` the fleet as it was (None: none was
-    named), settled as well in `was`; `prune`: removed pools that it names are archived. `diff` is what was selected,
-    `outside` the rest; `entries` and `offers` count those selected. `problems` are those of identity, hazards and
-    base: an error blocks; `renamed` are ids of removed pools that seem to be renamed. `held` are further bases,
-    settled, that only guard."""
+    """What differs. `settled` are the files on the pools that they mean, and so is the fleet of the base in `was`.
+    `diff` is what was selected, `outside` the rest; `entries` and `offers` count those selected. `problems` are those
+    of identity, hazards and base: an error blocks; `renamed` are ids of removed pools that seem to be renamed. `held`
+    are the further bases that only guard, settled; `in_force` is what holds of the files and of every base."""
 
     settled: Settled
-    base: Base | None
+    asked: Asked
     was: Desired | None
-    prune: bool
-    selection: Selection
     diff: Diff
     outside: Diff
     entries: int
     offers: int
     problems: tuple[Problem, ...]
     renamed: frozenset[str]
-    held: tuple[Base, ...] = ()
+    held: tuple[Base, ...]
+    in_force: InForce
 
     @property
     def desired(self) -> Desired:
@@ -46,9 +60,8 @@ class Comparison:
 
     @property
     def guarding(self) -> tuple[Desired, ...]:
-        """The fleet as it was, wherever its guards hold: a change cannot remove its own."""
-        was = self.was or (self.base.desired if self.base else None)
-        return tuple(each for each in (was, *(base.desired for base in self.held)) if each is not None)
+        """The fleet as it was, wherever its guards hold."""
+        return _guarding(self.was, self.asked.base, self.held)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -67,35 +80,22 @@ class Comparison:
         return len(ids)
 
 
-def compared(
-    desired: Desired,
-    live: Live,
-    *,
-    base: Base | None = None,
-    held: Sequence[Base] = (),
-    prune: bool = False,
-    selected: Selection = EVERYTHING,
-    renames: int | None = None,
-) -> Comparison:
-    """Compare files with live state. `base` names causes, hazards and removed pools, which `prune` archives; it and
-    those `held` beside it stop a fleet that lost its last pool; `renames` is how many renamed entries may pass.
-
-    Raises ComputeError for a selector that selects nothing, ValueError when nobody names a caller.
-    """
-    settled = identity.settle(desired, live.pools)
+def compared(desired: Desired, live: Live, asked: Asked = NOTHING) -> Comparison:
+    """Compare files with live state. Raises ComputeError for a selector that selects nothing, ValueError when nobody
+    names a caller."""
+    settled, base = identity.settle(desired, live.pools), asked.base
     was = _was(base, live)
-    whole = compare(settled, live.pools, was=was, prune=prune)
-    known = Known(live.pools, was)
-    part, entries, offers = _selected(causes.labelled(whole, was), selected, settled.desired, known)
-    found = hazards.find(part.inside, whole, settled.desired, live.pools, renames)
-    guarding = tuple(replace(each, desired=_was(each, live) or each.desired) for each in held)
+    held = tuple(replace(each, desired=_was(each, live) or each.desired) for each in asked.held)
+    guarding = _guarding(was, base, held)
+    whole = compare(settled, live.pools, was=was, prune=asked.prune)
+    labelled = causes.labelled(whole, was)
+    part, entries, offers = _selected(labelled, asked.selected, settled.desired, Known(live.pools, was))
+    found = hazards.find(part.inside, whole, settled.desired, live.pools, asked.renames)
     is_caller = any(problem.rule == "fleet.caller" for problem in found.problems)  # that is why others' are alike
     return Comparison(
         settled=settled,
-        base=base,
+        asked=asked,
         was=was,
-        prune=prune,
-        selection=selected,
         diff=part.inside,
         outside=part.outside,
         entries=entries,
@@ -107,10 +107,11 @@ def compared(
             *found.problems,
             *([] if is_caller else hazards.alike(whole.foreign, settled.desired)),
             *expected.unknown(settled.desired, live.pools),
-            *_lost(settled, whole, [replace(base, desired=was or base.desired), *guarding] if base else guarding),
+            *_lost(settled, whole, guarding),
         ),
         renamed=found.renamed,
-        held=guarding,
+        held=held,
+        in_force=bases.in_force(settled.desired, guarding),
     )
 
 
@@ -143,10 +144,15 @@ def _selected(diff: Diff, selected: Selection, desired: Desired, known: Known) -
     return selection.split(diff, selected, known), *selection.counts(selected, desired, known)
 
 
-def _lost(settled: Settled, diff: Diff, was: Iterable[Base]) -> Iterator[Problem]:
-    """What a change may do to no base, once; those are settled."""
+def _guarding(was: Desired | None, base: Base | None, held: Iterable[Base]) -> tuple[Desired, ...]:
+    fleets = (was or (base.desired if base else None), *(each.desired for each in held))
+    return tuple(fleet for fleet in fleets if fleet is not None)
+
+
+def _lost(settled: Settled, diff: Diff, guarding: Iterable[Desired]) -> Iterator[Problem]:
+    """What a change may do to no base, once."""
     left = {*(one.pool.id for one in diff.removed), *(pool.id for pool in diff.foreign)}
-    yield from dict.fromkeys(problem for each in was for problem in bases.findings(settled.desired, each, left))
+    yield from dict.fromkeys(problem for was in guarding for problem in bases.findings(settled.desired, was, left))
 
 
 def _unoffered(diff: Diff) -> Iterator[Note]:

@@ -121,7 +121,7 @@ class _Finding:
             self.notes.append(Note("caller", f"{key} is the pool that {caller} made", entry.place.at("idempotencyKey")))
             return found
         if entry.archived or entry.released:  # one that is gone already is the one that is meant
-            known = (pool_id for pool_id in (entry.pool_id, *olds, *others) if pool_id in self.live)
+            known = (pool_id for pool_id in (*olds, *others) if pool_id in self.live)
             return next(known, entry.pool_id)
         return entry.pool_id
 
@@ -129,7 +129,7 @@ class _Finding:
         """Id of each live pool that an entry replaces -> that entry."""
         found: dict[str, PoolEntry] = {}
         for entry in self.entries.values():
-            if entry.replaces is None or entry.archived or entry.released:
+            if entry.replaces is None:
                 continue
             old_id = self._first_live(list(self._ids(entry.replaces, self.callers)))
             if old_id is None:

@@ -15,6 +15,7 @@ from fleetctl import base as bases
 from fleetctl import collector, history, selection, target, trees
 from fleetctl import live as reading
 from fleetctl.base import Base
+from fleetctl.comparison import NOTHING, Asked
 from fleetctl.desired import Desired, worlds
 from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
@@ -22,7 +23,6 @@ from fleetctl.errors import EXIT_USAGE, Stop
 from fleetctl.files import FilesError
 from fleetctl.live import Live
 from fleetctl.request import Request
-from fleetctl.selection import EVERYTHING, Selection
 
 if TYPE_CHECKING:
     from better_compute.bootstrap import Connection
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 class Session:
     """Files and live state, both read. `client` of None: the live state stood in a file, and nobody can be asked.
     `read_history` reads the last events of pools' objects. `commit` is the one that the files are of; see
-    `trees.commit_of`. `declared`: what the world file has, which need not be in the database. `base`: the files as
-    they were, None where nobody named them; `held`: further ones, of which only guards hold; `selected`: the part that
-    is looked at."""
+    `trees.commit_of`. `declared`: what the world file has, which need not be in the database. `asked`: the files as
+    they were, and the part that is looked at."""
 
     request: Request
     desired: Desired
@@ -45,9 +44,7 @@ class Session:
     read_history: history.Reader
     commit: str | None
     declared: Declared
-    base: Base | None = None
-    held: tuple[Base, ...] = ()
-    selected: Selection = EVERYTHING
+    asked: Asked = NOTHING
 
     @property
     def plane(self) -> Client:
@@ -105,12 +102,14 @@ def _asked(request: Request, wished: Desired, commit: str | None) -> dict[str, A
         raise Stop(EXIT_USAGE, message, hint=hint, rule="prune.base")
     base = _base(request, wished, commit)
     held = bases.before(request.path, caller=wished.caller, files_are_of=commit) if request.before else ()
-    return {
-        "request": request,
-        "selected": selection.parse(request.only, request.exclude),
-        "base": base,
-        "held": tuple(each for each in held if base is None or each.commit != base.commit),
-    }
+    asked = Asked(
+        base=base,
+        held=tuple(each for each in held if base is None or each.commit != base.commit),
+        prune=request.prune,
+        selected=selection.parse(request.only, request.exclude),
+        renames=request.override.numbers.get("rename"),
+    )
+    return {"request": request, "asked": asked}
 
 
 def _base(request: Request, wished: Desired, commit: str | None) -> Base | None:

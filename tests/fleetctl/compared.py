@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fleetctl.base import Base
-from fleetctl.comparison import Comparison, compared
+from fleetctl.comparison import Asked, Comparison, compared
 from fleetctl.plan import Plan, make
 from tests.model import ControlPlane, desired, fleet
 
@@ -18,13 +18,13 @@ def base(*pools: dict[str, Any], **root: Any) -> Base:
 
 
 def against(live: ControlPlane, *pools: dict[str, Any], of: Base | None = None, **root: Any) -> Comparison:
-    return compared(desired(fleet(*pools, **root)), live.live(), base=of)
+    return compared(desired(fleet(*pools, **root)), live.live(), Asked(base=of))
 
 
 def planned(live: ControlPlane, *pools: dict[str, Any], **how: Any) -> Plan:
     names = {"base", "prune", "selected", "renames"}
     given = {name: how.pop(name) for name in names & how.keys()}
-    return make(desired(fleet(*pools, **how)), live.live(), **given)
+    return make(desired(fleet(*pools, **how)), live.live(), Asked(**given))
 
 
 def told(made: Plan) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fleetctl.base import Base
-from fleetctl.comparison import compared
+from fleetctl.comparison import Asked, compared
 from fleetctl.plan import make
 from fleetctl.selection import parse
 from tests.fleetctl.compared import PREFIX, TOMB, against, base, findings, planned, removed, told
@@ -54,7 +54,7 @@ def test_a_server_that_does_not_tell_creators_leaves_it_open_unless_a_base_names
     blind = replace(there, instance=replace(there.instance, capabilities=frozenset()))
     wished = desired(fleet(offered("fra1-a"), **PREFIX))
     assert findings(make(wished, blind)) == [("fleet.removed", "unchecked")]
-    made = make(wished, blind, base=base(offered("fra1-a"), offered("fra1-b")))
+    made = make(wished, blind, Asked(base=base(offered("fra1-a"), offered("fra1-b"))))
     assert findings(made) == [("fleet.removed", "warning")]
     assert [one.pool.id for one in made.comparison.diff.removed] == [pool_id("fra1-b")]
 
@@ -141,7 +141,7 @@ def test_ten_thousand_pools_with_base_and_selection_stay_near_linear() -> None:
         live.run(make(desired(fleet_then), live.live()))
         was, there, wished = Base("main", None, desired(fleet_then)), live.live(), desired(now)
         part = parse(("key=fra1-*",), ("key=*7",))
-        return lambda: compared(wished, there, base=was, prune=True, selected=part)
+        return lambda: compared(wished, there, Asked(base=was, prune=True, selected=part))
 
     assert times_as_long(prepared, 300, 2_400) < 24, "the square would be 64 times as long"
 

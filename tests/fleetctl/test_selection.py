@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from better_compute.domain.commands import OfferPool
 from better_compute.domain.problems import ComputeError
 from better_compute.domain.state import Work
+from fleetctl.comparison import Asked
 from fleetctl.errors import Stop
 from fleetctl.plan import make
 from fleetctl.selection import EVERYTHING, parse
@@ -199,11 +200,11 @@ def test_offers_are_selected_by_the_file_they_stand_in(tmp_path: Path) -> None:
         offer = f"{{pool: a, toTenantId: {tenant}, quota: {{gpu: 1}}}}"
         (tmp_path / f"{tenant}.yaml").write_text(f"offers: [{offer}]\n")
     live = ControlPlane()
-    one = make(load(tmp_path), live.live(), selected=selection("file=acme.yaml"))
+    one = make(load(tmp_path), live.live(), Asked(selected=selection("file=acme.yaml")))
     assert told(one) == ["create a", "offer a to acme"]
-    rest = make(load(tmp_path), live.live(), selected=parse((), ("file=acme.yaml",)))
+    rest = make(load(tmp_path), live.live(), Asked(selected=parse((), ("file=acme.yaml",))))
     assert told(rest) == ["create a", "offer a to globex"]
-    assert len(told(make(load(tmp_path), live.live(), selected=selection("file=pools.yaml")))) == 3
+    assert len(told(make(load(tmp_path), live.live(), Asked(selected=selection("file=pools.yaml"))))) == 3
 
 
 def test_a_pool_is_not_archived_before_all_of_what_takes_its_place_is_there(tmp_path: Path) -> None:
@@ -214,7 +215,7 @@ def test_a_pool_is_not_archived_before_all_of_what_takes_its_place_is_there(tmp_
     pool = "{idempotencyKey: new, replaces: old, siteId: site_fra1, class: metal-host, gpuModel: H100}"
     (tmp_path / "pools.yaml").write_text(f"pools: [{pool}]\n")
     (tmp_path / "acme.yaml").write_text("offers: [{pool: new, toTenantId: acme, quota: {gpu: 8}}]\n")
-    made = make(load(tmp_path), live.live(), selected=parse((), ("file=acme.yaml",)))
+    made = make(load(tmp_path), live.live(), Asked(selected=parse((), ("file=acme.yaml",))))
     assert (told(made), made.comparison.differs_outside) == (["create new"], 2)
 
 
@@ -351,5 +352,5 @@ def test_an_offer_is_not_in_the_file_of_its_pool_where_it_stands_in_its_own(tmp_
     (tmp_path / "pools.yaml").write_text(f"pools: [{pool}]\n")
     for tenant in ("acme", "globex"):
         (tmp_path / f"{tenant}.yaml").write_text(f"offers: [{{pool: a, toTenantId: {tenant}, quota: {{gpu: 1}}}}]\n")
-    made = make(load(tmp_path), ControlPlane().live(), selected=selection("file=[!a]*"))
+    made = make(load(tmp_path), ControlPlane().live(), Asked(selected=selection("file=[!a]*")))
     assert told(made) == ["create a", "offer a to globex"]

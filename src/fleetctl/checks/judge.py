@@ -15,7 +15,6 @@ from fleetctl.checks.words import Said
 from fleetctl.consequences import Consequences
 from fleetctl.desired import Check
 from fleetctl.desired.model import Each
-from fleetctl.plan import Plan
 from fleetctl.words import listed
 
 _SHOWN = 3
@@ -26,18 +25,12 @@ def problems_of(checks: Iterable[Check]) -> list[Problem]:
     return [problem for check in checks if isinstance(problem := _ready(check), Problem)]
 
 
-def _checks_of(plan: Plan) -> list[Check]:
-    """Those of the files, and those of the base: a change cannot remove its own."""
-    fleets = (plan.comparison.desired, *plan.comparison.guarding)
-    return list(dict.fromkeys(check for fleet in fleets for check in fleet.checks))
-
-
 def check(of: Consequences) -> list[Problem]:
     """A problem for every check of the plan that does not hold.
 
     One that denies is an error, one that warns a warning; one that cannot be judged is an error whatever it says.
     """
-    checks = _checks_of(of.plan)
+    checks = of.plan.comparison.in_force.checks
     if not checks:
         return []
     own = set(of.plan.comparison.desired.checks)

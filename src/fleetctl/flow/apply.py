@@ -88,8 +88,8 @@ def apply(request: Request, how: How) -> Finished:
     with opened(request, wished, agreed if saved else None) as session:
         _check_caller(session)
         # 4. Make the plan; 5. judge it by rules and guards.
-        made, does = judged(session)
-        document = plan_report(session, made, does)
+        found = judged(session)
+        made, document = found.plan, plan_report(session, found)
         # 6. Is it the one that was approved? Nothing is written before.
         digest = _approved(saved, how.expect, made, session, document)
         if made.blocked:
@@ -147,7 +147,7 @@ def _planned(request: Request, saved: approval.SavedPlan) -> dict[str, Any]:
 def _why_blocked(saved: approval.SavedPlan, made: Plan, session: Session) -> tuple[str, ...]:
     """Why a plan may be blocked here that was not where it was made."""
     lost = approval.not_repeated(saved, made, session.request.override)
-    held = ", ".join(f"{base.ref} ({short(base.commit or '')})" for base in session.held)
+    held = ", ".join(f"{base.ref} ({short(base.commit or '')})" for base in session.asked.held)
     beside = f"Guards of {held} hold here too, beside those of the plan's own base" if held else ""
     return tuple(filter(None, (lost, beside)))
 

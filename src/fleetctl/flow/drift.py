@@ -25,7 +25,7 @@ def drift(request: Request, *, out: Path | None = None) -> Finished:
     kept.check(request, wished)
     with opened(request, wished) as session:
         # 4. Compare; 5. ask the events who did it.
-        differences = compared(session.desired, session.live, base=session.base, selected=session.selected)
+        differences = compared(session.desired, session.live, session.asked)
         found = drifting.find(differences, session.read_history, session.live.instance.now)
         document = of_drift(found, header(session))
     remarks = (*found.remarks, *kept.write(lambda: file_bytes(document)))

@@ -69,9 +69,9 @@ def _made(case: Case, wished: Desired, live: Live, request: Request) -> Made:
     """The plan as its report has it."""
     chosen = target.Target(server=live.instance.url, overridden=False, token=None, server_from="", token_from="")
     session = offline(replace(request, path=case.fleet), wished, live, History({}).among, chosen)
-    plan, does = judged(session)
-    shown = plan_report(session, plan, does)
-    return Made(EXIT_BLOCKED if plan.blocked else EXIT_OK, shown["operations"], shown["findings"])
+    found = judged(session)
+    shown = plan_report(session, found)
+    return Made(EXIT_BLOCKED if found.plan.blocked else EXIT_OK, shown["operations"], shown["findings"])
 
 
 def _live(case: Case, wished: Desired, request: Request) -> Live:

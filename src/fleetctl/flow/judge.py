@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from better_compute.domain.problems import INVALID_INPUT
 from fleetctl import checks, guards, preflight
 from fleetctl import plan as planning
 from fleetctl.consequences import Consequences
 from fleetctl.desired import check
+from fleetctl.guards import Tally
 from fleetctl.plan import Plan
 from fleetctl.report.problems import in_files
 from fleetctl.session import Session
 from fleetctl.signals import killable
 
 
-def judged(session: Session) -> tuple[Plan, Consequences]:
-    """The plan that the session's files and live state make, with all that is found wrong with it: by the rules of the
-    control plane, by hazards, by guards, and by the fleet's own checks; and what it does to tenants. Raises
-    ComputeError and Stop."""
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A plan with all that is found wrong with it, what it does to tenants, and what guards count of that."""
+
+    plan: Plan
+    does: Consequences
+    taken: Sequence[Tally]
+
+
+def judged(session: Session) -> Judged:
+    """The plan that the session's files and live state make, judged by the rules of the control plane, by hazards, by
+    guards, and by the fleet's own checks. Raises ComputeError and Stop."""
     override, now = session.request.override, session.live.instance.now
-    made = planning.make(
-        session.desired,
-        session.live,
-        base=session.base,
-        held=session.held,
-        prune=session.request.prune,
-        selected=session.selected,
-        renames=override.numbers.get("rename"),
-    )
+    made = planning.make(session.desired, session.live, session.asked)
     caller = session.desired.places.get("caller")
     found = preflight.check(made, session.live, session.client, caller, session.declared.hint)
     if any(problem.severity == "error" for problem in found):
@@ -36,9 +38,10 @@ def judged(session: Session) -> tuple[Plan, Consequences]:
         found = preflight.joined(found, check.problems(session.desired, born))
     placed = replace(made, findings=tuple(sorted([*made.findings, *found], key=in_files)))
     does = Consequences(made, session.live)
-    found = guards.judged(does, override, now)
+    guarded = guards.judged(does, override, now)
+    found = list(guarded.problems)
     # What is wrong in the files comes first: checks ask for what should be there, and may be wrong themselves.
     if not any(problem.severity == "error" and problem.code == INVALID_INPUT for problem in placed.findings):
         with killable():  # a check may take its time, and nothing is under way yet
-            found = [*found, *checks.check(does)]
-    return placed.with_findings(found), does
+            found += checks.check(does)
+    return Judged(placed.with_findings(found), does, guarded.taken)

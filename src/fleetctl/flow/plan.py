@@ -25,11 +25,12 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
     # 2. Choose the target; 3. read the live state.
     with opened(request, wished) as session:
         # 4. Make the plan; 5. judge it by rules and guards.
-        made, does = judged(session)
+        found = judged(session)
         # 6. Say it, and keep it.
         expires_at = None if lifetime is None else session.live.instance.now + lifetime
-        document = plan_report(session, made, does, expires_at)
+        document = plan_report(session, found, expires_at)
     remarks = kept.write(lambda: file_bytes(document))
+    made = found.plan
     differs = bool(made.operations or made.comparison.outside.pools)
     code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and differs else EXIT_OK
     return Finished(document, code, remarks)

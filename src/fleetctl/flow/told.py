@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from fleetctl.consequences import Consequences
 from fleetctl.drift import undone
-from fleetctl.plan import Plan
+from fleetctl.flow.judge import Judged
 from fleetctl.report.forms import PlanReport
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
@@ -33,7 +32,8 @@ def header(session: Session, expires_at: int | None = None) -> Header:
     )
 
 
-def plan_report(session: Session, made: Plan, does: Consequences, expires_at: int | None = None) -> PlanReport:
+def plan_report(session: Session, judged: Judged, expires_at: int | None = None) -> PlanReport:
     """A plan made in this session, with what it does to tenants. Raises ComputeError: events are read where a base
     tells that live state moved."""
-    return of_plan(made, header(session, expires_at), does, undone(made, session.read_history))
+    moved = undone(judged.plan, session.read_history)
+    return of_plan(judged.plan, header(session, expires_at), judged.does, judged.taken, moved)

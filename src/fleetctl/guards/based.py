@@ -14,8 +14,8 @@ _RULE, _OWN = "base.fleet", "base.own"
 def check(case: Case) -> list[Problem]:
     """A base without a fleet at this place, or with another one, beside a plan that takes something away: an error;
     beside one that takes nothing a warning. A base that is the files themselves guards nothing: a warning."""
-    comparison = case.plan.comparison
-    found = [] if comparison.base is None else _of(case, comparison.base, comparison.was)
+    comparison, base = case.plan.comparison, case.plan.comparison.asked.base
+    found = [] if base is None else _of(case, base, comparison.was)
     for base in comparison.held:
         # Nobody named it: what it lacks is told where it matters.
         found += [problem for problem in _of(case, base, base.desired) if problem.severity == "error"]

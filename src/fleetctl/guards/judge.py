@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass
 from itertools import chain
 
 from better_compute.domain.problems import BLOCKED, Problem
-from fleetctl.comparison import Comparison
 from fleetctl.consequences import Consequences
-from fleetctl.desired import Desired, Guards
 from fleetctl.guards import based, counting, cut, freeze, oversell, protect, use
 from fleetctl.guards.tally import Case, Tally
 from fleetctl.override import ALLOWABLE, Allowable, Override, rule, to_pass
 
 
-def judged(of: Consequences, override: Override, now: int) -> list[Problem]:
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The problems that guards find, and what those count that limit how much one plan may take away; without those
+    that find nothing of theirs."""
+
+    problems: tuple[Problem, ...]
+    taken: tuple[Tally, ...]
+
+
+def judged(of: Consequences, override: Override, now: int) -> Judged:
     """A problem for every guard that the plan breaks, with the override that would let exactly this pass; the plan
     itself is always shown whole. `now` is the server's clock in epoch milliseconds.
 
     A warning tells what an override lets pass, and which one had nothing to let pass; `unchecked` what a guard could
     not count.
     """
-    case = Case(of, _in_force(of.plan.comparison), now)
+    case = Case(of, of.plan.comparison.in_force.guards, now)
+    taken = tuple(counting.tallies(case))
     sold, most = oversell.touched(case), case.guards.max_oversell
-    found = chain(freeze.tallies(case), counting.tallies(case), use.tallies(case), oversell.tallies(sold, most))
+    found = chain(freeze.tallies(case), taken, use.tallies(case), oversell.tallies(sold, most))
     tallies = {tally.name: tally for tally in found}
     broken = {tally.name for tally in tallies.values() if not _is_within(tally)}
     if any(problem.rule == rule("rename") for problem in of.plan.comparison.problems):
         broken.add("rename")  # hazards hold that one
-    return [
+    problems = (
         *based.check(case),
         *cut.check(case),
         *protect.check(case),
@@ -37,27 +45,8 @@ def judged(of: Consequences, override: Override, now: int) -> list[Problem]:
         *counting.unknown(case),
         *oversell.told(sold, most),
         *_unneeded(broken, override),
-    ]
-
-
-def counted(of: Consequences, now: int) -> list[Tally]:
-    """What the guards count that limit how much one plan may take away; without those that find nothing of theirs."""
-    return list(counting.tallies(Case(of, _in_force(of.plan.comparison), now)))
-
-
-def _in_force(comparison: Comparison) -> Guards:
-    """The guards of a change. What the base protects stays protected, in whichever way it says so: a change cannot
-    remove its own guard."""
-    guards = _protecting(comparison.desired)
-    for was in comparison.guarding:
-        guards = guards.stricter(_protecting(was))
-    return guards
-
-
-def _protecting(desired: Desired) -> Guards:
-    """With the entries that say `protect: true` among what is protected, by id and key."""
-    names = {name for entry in desired.entries.values() if entry.protect for name in (entry.pool_id, entry.key) if name}
-    return replace(desired.guards, protect=desired.guards.protect | names)
+    )
+    return Judged(problems, taken)
 
 
 def _held(tally: Tally, override: Override) -> Iterator[Problem]:

@@ -29,7 +29,7 @@ def findings(comparison: Comparison, live: Live) -> list[Problem]:
     found += [_waiting(one) for one in diff.waiting]
     taken = {entry.key for entry in comparison.desired.entries.values()}
     found += [_removed(one, comparison, taken) for one in comparison.left if one.pool.id not in comparison.renamed]
-    if ORIGIN not in live.instance.capabilities and comparison.base is None:
+    if ORIGIN not in live.instance.capabilities and comparison.asked.base is None:
         message = "this server does not say who made a pool, so pools that left the files cannot be told from others"
         hint = "--base names those that left them"
         found.append(Problem(UNCHECKED, "fleet.removed", message, hint=hint, severity="unchecked"))

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.problems import INVALID_STATE, Problem
 from better_compute.domain.values import Json
-from fleetctl.base import Base
-from fleetctl.comparison import Comparison, compared
+from fleetctl.comparison import NOTHING, Asked, Comparison, compared
 from fleetctl.desired import Desired
 from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.live import Live
@@ -18,7 +17,6 @@ from fleetctl.plan.digest import Scope, content, inputs_digest, operation_digest
 from fleetctl.plan.findings import findings
 from fleetctl.plan.operation import Operation
 from fleetctl.plan.operations import operations
-from fleetctl.selection import EVERYTHING, Selection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,20 +45,10 @@ class Plan:
         return replace(self, findings=(*self.findings, *findings))
 
 
-def make(
-    desired: Desired,
-    live: Live,
-    *,
-    base: Base | None = None,
-    held: Sequence[Base] = (),
-    prune: bool = False,
-    selected: Selection = EVERYTHING,
-    renames: int | None = None,
-) -> Plan:
+def make(desired: Desired, live: Live, asked: Asked = NOTHING) -> Plan:
     """The plan that brings `live` to `desired`, the files as they are written; for the rest, and what is raised, see
     `comparison.compared`."""
-    comparison = compared(desired, live, base=base, held=held, prune=prune, selected=selected, renames=renames)
-    return _of(comparison, live, desired)
+    return _of(compared(desired, live, asked), live, desired)
 
 
 def scope_of(desired: Desired, live: Live) -> Scope:
@@ -98,12 +86,12 @@ def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
 
 def _inputs(comparison: Comparison, written: Desired) -> Json:
     """All that a plan is made from besides live state: also the base, whose guards hold, and the part of the fleet."""
-    base, selected = comparison.base, comparison.selection
+    base, selected = comparison.asked.base, comparison.asked.selected
     return {
         "files": canonical_inputs(written),
         "base": canonical_inputs(base.desired) if base and base.desired else None,
         "hasBase": base is not None,
-        "prune": comparison.prune,
+        "prune": comparison.asked.prune,
         "only": [selector.text for selector in selected.only],
         "except": [selector.text for selector in selected.exclude],
     }

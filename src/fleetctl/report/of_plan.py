@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast, get_args
 
 from better_compute.domain.policy.secrets import mask, mask_text
 from better_compute.domain.state import Pool
-from fleetctl import guards
 from fleetctl.consequences import Consequences
 from fleetctl.drift import Moved, Undone
+from fleetctl.guards import Tally
 from fleetctl.plan import Inverse, Operation, Plan
 from fleetctl.plan.grants import PoolFacts
 from fleetctl.plan.operation import ACTIONS
@@ -23,14 +23,17 @@ _MOST_FOREIGN = 100
 _NOT_KEPT = "its old value is sensitive and is not kept"
 
 
-def of_plan(plan: Plan, header: Header, does: Consequences, undone: Sequence[Undone] = ()) -> forms.PlanReport:
-    """The plan as JSON, with what it does to tenants, and what of it is not of this change."""
+def of_plan(
+    plan: Plan, header: Header, does: Consequences, taken: Iterable[Tally] = (), undone: Sequence[Undone] = ()
+) -> forms.PlanReport:
+    """The plan as JSON, with what it does to tenants, what guards count of that, and what of it is not of this
+    change."""
     report: forms.PlanReport = {
         **parts.headed(header),
         "kind": "plan",
         "sequence": plan.sequence,
         "base": parts.base(plan.comparison),
-        "prune": plan.comparison.prune,
+        "prune": plan.comparison.asked.prune,
         "commit": header.commit,
         "selection": parts.selection(plan.comparison, plan.comparison.differs_outside),
         "inputs": plan.inputs,
@@ -43,12 +46,12 @@ def of_plan(plan: Plan, header: Header, does: Consequences, undone: Sequence[Und
         "operations": [_operation(operation, does.pools.of(operation.pool_id)) for operation in plan.operations],
         "findings": problems.worst_first(plan.findings),
         "notes": [parts.note(note) for note in plan.comparison.notes],
-        "drift": None if plan.comparison.base is None else [_undone(one) for one in undone],
+        "drift": None if plan.comparison.asked.base is None else [_undone(one) for one in undone],
         "foreign": [_foreign(pool) for pool in plan.comparison.diff.foreign[:_MOST_FOREIGN]],
         "snapshot": header.snapshot,
         "losses": tenants.losses(does),
         "gains": tenants.gains(does),
-        "guards": list(_guards(does, header)),
+        "guards": list(_guards(taken, header)),
         "capacity": tenants.capacity(does.ledger),
         "summary": _summary(plan, undone),
     }
@@ -95,9 +98,9 @@ def _undone(one: Undone) -> forms.UndoneOperation:
     }
 
 
-def _guards(does: Consequences, header: Header) -> Iterator[forms.GuardCount]:
+def _guards(taken: Iterable[Tally], header: Header) -> Iterator[forms.GuardCount]:
     """Against the limits in force, or what an override lets pass in their place."""
-    for tally in guards.counted(does, header.created_at):
+    for tally in taken:
         limit = header.allow.get(tally.name, tally.limit)
         if limit is not None:
             yield {"guard": cast("Any", tally.name), "number": tally.number, "limit": limit}
@@ -133,7 +136,7 @@ def _summary(plan: Plan, undone: Sequence[Undone]) -> forms.PlanSummary:
         "changedPools": len({operation.pool_id for operation in plan.operations}),
         "unchanged": plan.unchanged,
         "foreign": len(diff.foreign),
-        "drift": None if plan.comparison.base is None else {kind: kinds[kind] for kind in get_args(Moved)},
+        "drift": None if plan.comparison.asked.base is None else {kind: kinds[kind] for kind in get_args(Moved)},
         "removed": [one.pool.idempotency_key or one.pool.id for one in plan.comparison.left],
         "errors": found["error"],
         "warnings": found["warning"],

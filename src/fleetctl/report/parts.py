@@ -63,13 +63,13 @@ def server(url: str, instance_id: str, derivation: str, overridden: bool) -> for
 
 
 def base(comparison: Comparison) -> forms.Base | None:
-    held = comparison.base
+    held = comparison.asked.base
     return None if held is None else {"ref": mask_message(held.ref), "commit": held.commit}
 
 
 def selection(comparison: Comparison, outside: int) -> forms.Selection | None:
     """The selectors as they were given, and how many differ outside of them; None where all is selected."""
-    selected = comparison.selection
+    selected = comparison.asked.selected
     if not selected:
         return None
     return {

@@ -12,6 +12,7 @@ from better_compute.domain.state import PoolState
 from fleetctl import checks
 from fleetctl.checks.after import Standing, standing
 from fleetctl.checks.objects import Objects
+from fleetctl.comparison import Asked
 from fleetctl.consequences import Consequences
 from fleetctl.desired.inputs import without_zeros
 from fleetctl.plan import make
@@ -36,7 +37,7 @@ def offers(**tenants: int) -> list[dict[str, Any]]:
 def denied(live: ControlPlane, *entries: dict[str, Any], expr: str, each: str | None = "pool", **how: Any) -> bool:
     root, given = {**PREFIX, "checks": [rule(expr, each)]}, dict(how)
     state = live.live()
-    made = make(desired(fleet(*entries, **root)), state, **given)
+    made = make(desired(fleet(*entries, **root)), state, Asked(**given))
     found = checks.check(Consequences(made, state))
     assert not any("cannot" in problem.message for problem in found), found
     return bool(found)
@@ -204,7 +205,7 @@ def test_checks_see_what_the_control_plane_has_after_the_plan_and_what_the_ledge
 ) -> None:
     live = plane(*OLD)
     state, files = live.live(), desired(fleet(*NEW, **PREFIX))
-    made = make(files, state, base=base(*OLD[:-1], **PREFIX), prune=prune, selected=parse(only, exclude))
+    made = make(files, state, Asked(base=base(*OLD[:-1], **PREFIX), prune=prune, selected=parse(only, exclude)))
     after = {one.id: seen(one) for one in standing(made, state)}
     does = Consequences(made, state)
     counted = {(t, model): h.after.atoms for t, held in does.holdings.items() for (model, _), h in held.items()}

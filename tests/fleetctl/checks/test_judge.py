@@ -13,6 +13,7 @@ from fleetctl import checks
 from fleetctl.base import Base
 from fleetctl.checks import apart
 from fleetctl.checks.objects import Objects
+from fleetctl.comparison import Asked
 from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired
 from fleetctl.desired.model import Each
@@ -35,7 +36,7 @@ def judged(
     case: Case, *entries: dict[str, Any], rules: list[dict[str, Any]], base: Desired | None = None
 ) -> list[Problem]:
     live, files = case.live(), desired(fleet(*entries, checks=rules))
-    plan = make(files, live, base=Base("main", None, base) if base else None)
+    plan = make(files, live, Asked(base=Base("main", None, base) if base else None))
     return checks.check(Consequences(plan, live))
 
 

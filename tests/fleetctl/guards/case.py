@@ -11,6 +11,7 @@ from better_compute.domain.problems import Problem
 from better_compute.domain.state import PoolState, QuotaRow, Rollup, Work
 from fleetctl import guards
 from fleetctl.base import Base
+from fleetctl.comparison import Asked
 from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired
 from fleetctl.live import Live
@@ -112,8 +113,9 @@ class Case:
         selected: Selection = EVERY_POOL,
     ) -> list[Problem]:
         live = self.live()
-        plan = make(wished, live, base=Base("main", None, base) if base else None, selected=selected)
-        return guards.judged(Consequences(plan, live), Override(allow or {}, "meant" if allow else None), now)
+        plan = make(wished, live, Asked(base=Base("main", None, base) if base else None, selected=selected))
+        override = Override(allow or {}, "meant" if allow else None)
+        return [*guards.judged(Consequences(plan, live), override, now).problems]
 
     def blocked(self, wished: Desired, *args: Any, **kwargs: Any) -> list[tuple[str, str]]:
         """The rules that block, each with the override that would let exactly this pass."""

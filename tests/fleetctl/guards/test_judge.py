@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from better_compute.domain.state import Work
-from fleetctl.override import ALLOWABLE
-from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, tombstone
+from fleetctl import guards
+from fleetctl.base import Base
+from fleetctl.comparison import Asked
+from fleetctl.consequences import Consequences
+from fleetctl.override import ALLOWABLE, Override
+from fleetctl.plan import make
+from tests.fleetctl.guards.case import EVERYTHING, NOW, Case, entry, files, offers, tombstone
 from tests.model import desired, fleet
 
 WINDOW = {"from": "2023-11-14T00:00Z", "to": "2023-11-15T00:00Z", "reason": "holidays"}
@@ -282,3 +287,20 @@ def test_the_overrides_of_all_hints_let_a_plan_pass_and_no_fewer(wishes: list[st
     for name in numbers:
         short = {**numbers, name: numbers[name] - 1}
         assert [rule for rule, _ in case.blocked(asked, short)] == [f"guard.{name}"]
+
+
+def test_what_is_taken_is_counted_with_the_limits_in_force_whether_or_not_it_blocks() -> None:
+    """Once: the report tells the very numbers that were judged."""
+    case = Case()
+    for key in "abc":
+        case.pool(key, acme=8)
+    wished = files(tombstone("a"), tombstone("b"), entry("c", offers=offers(acme=8)), maxArchives=5, maxWithdrawals=7)
+    live = case.live()
+    plan = make(wished, live, Asked(base=Base("main", None, files(entry("a"), maxArchives=2, maxArchivePercent=100))))
+    found = guards.judged(Consequences(plan, live), Override({}), NOW)
+    assert [(tally.name, tally.number, tally.limit) for tally in found.taken] == [
+        ("archives", 2, 1),
+        ("withdrawals", 2, 7),
+        ("gpusWithdrawn", 16, 256),
+    ]
+    assert [problem.rule for problem in found.problems if problem.severity == "error"] == ["guard.archives"]

@@ -40,9 +40,10 @@ def steps(pools: int, entry: Callable[[int], str], offers: int) -> Steps:
     made = plan.make(desired, live)
     step("make the plan")
     does = Consequences(made, live)
-    found = [*preflight.check(made, live, None), *guards.judged(does, NO_OVERRIDE, NOW)]
+    guarded = guards.judged(does, NO_OVERRIDE, NOW)
+    found = [*preflight.check(made, live, None), *guarded.problems]
     step("judge it")
-    report = of_plan(made.with_findings(found), a_header(), does)
+    report = of_plan(made.with_findings(found), a_header(), does, guarded.taken)
     step("report it")
     assert text.render(report, Look(verbose=True))
     step("say it")

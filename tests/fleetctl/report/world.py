@@ -103,9 +103,14 @@ class World:
         live, fleet = self.live(), wished(entries)
         made = plan.make(fleet, live)
         known = [problem for problem in preflight.check(made, live, None) if problem.severity != "unchecked"]
-        return made.with_findings([*known, *guards.judged(Consequences(made, live), override, live.instance.now)])
+        return made.with_findings([*known, *self.guarded(made, override).problems])
+
+    def guarded(self, made: Plan, override: Override) -> guards.Judged:
+        live = self.live()
+        return guards.judged(Consequences(made, live), override, live.instance.now)
 
     def report(self, entries: str, override: Override = NO_OVERRIDE, **header: Any) -> PlanReport:
         header = {"allow": override.numbers, "reason": override.reason, **header}
         made = self.plan(entries, override)
-        return of_plan(made, a_header(**header), Consequences(made, self.live()))
+        taken = self.guarded(made, override).taken
+        return of_plan(made, a_header(**header), Consequences(made, self.live()), taken)
