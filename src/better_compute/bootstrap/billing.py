@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import BoundedSemaphore
 
 import msgspec
 
@@ -28,6 +29,13 @@ REASON = 200
 """Letters of a reason that are told."""
 
 PATH = "/check"
+
+AT_ONCE = 16
+"""So many questions are under way at once: fewer than the calls that a server answers, so that a billing that hangs
+leaves room for those that do not need it."""
+
+TURN = 0.5
+"""Seconds that one more question waits for its turn."""
 
 
 class Question(msgspec.Struct, rename="camel", kw_only=True):
@@ -51,6 +59,7 @@ class HttpBilling:
     """A `Billing` that is asked over HTTP. Safe to use from many threads."""
 
     http: Http
+    turns: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(AT_ONCE))
 
     def check(self, spending: Spending) -> Verdict:
         question = Question(
@@ -60,10 +69,14 @@ class HttpBilling:
             atom=spending.atom,
             atoms=spending.atoms,
         )
+        if not self.turns.acquire(timeout=TURN):
+            raise unreached(f"{AT_ONCE} questions wait for an answer of {self.http.server}")
         try:
             answer = self.http.post(PATH, msgspec.json.encode(question), {"content-type": "application/json"})
         except NetworkError as error:
             raise unreached(str(error)) from error
+        finally:
+            self.turns.release()
         if answer.status != 200:
             raise unreached(f"{self.http.server} answered with status {answer.status}")
         try:

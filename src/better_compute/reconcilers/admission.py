@@ -37,7 +37,7 @@ _Heard = Mapping[str, tuple[Spending, Verdict | None]]
 
 
 @dataclass(slots=True)
-class Asking:
+class Inquiry:
     """Billing as one round asks it. Once it gave no answer it is not asked again, by this round."""
 
     service: Service
@@ -45,7 +45,7 @@ class Asking:
     silent: bool = False
 
     @classmethod
-    def begin(cls, service: Service) -> Asking:
+    def begin(cls, service: Service) -> Inquiry:
         return cls(service, service.clock() + LONGEST)
 
     def ask(self, pool: Pool, placed: list[Reservation]) -> _Heard:
@@ -73,24 +73,26 @@ class Asking:
 def admit_all(service: Service) -> Counter[str]:
     """Let in all that is placed; how many reservations reached which state. What goes wrong in one pool is logged, and
     keeps no other pool waiting."""
-    asking, done = Asking.begin(service), Counter[str]()
+    inquiry, done = Inquiry.begin(service), Counter[str]()
     for pool_id in service.store.view(lambda tx: tx.pools_with("placed")):
         try:
-            done += admit_in(service, pool_id, asking)
+            done += admit_in(service, pool_id, inquiry)
         except Exception:
             log.exception("the reservations that are placed in pool %s did not all become active", pool_id)
     return done
 
 
-def admit_in(service: Service, pool_id: str, asking: Asking) -> Counter[str]:
+def admit_in(service: Service, pool_id: str, inquiry: Inquiry) -> Counter[str]:
     """Let in all that is placed in one pool: each becomes active, fails, or stays with the reason of today."""
     last, done = None, Counter[str]()
     while True:
         pool, placed = service.store.view(partial(_placed, pool_id, last))
         if not placed:
             return done
-        heard = asking.ask(pool, placed)
-        done += service.store.transact(partial(_some, service, pool_id, last, heard))
+        heard = inquiry.ask(pool, placed)
+        # Where nothing is to change, such as while billing is silent, no lock is asked for.
+        if any(_next(pool, reservation, heard, service.clock()) != reservation for reservation in placed):
+            done += service.store.transact(partial(_some, service, pool_id, last, heard))
         last = placed[-1]
 
 
@@ -103,20 +105,20 @@ def _some(service: Service, pool_id: str, after: Reservation | None, heard: _Hea
     pool, placed = _placed(pool_id, after, tx)
     bookings = Bookings(service, tx, ACTOR, pool, service.clock())
     for reservation in placed:
-        bookings.save(reservation, _next(bookings, reservation, heard))
+        bookings.save(reservation, _next(pool, reservation, heard, bookings.now))
     return bookings.done
 
 
-def _next(bookings: Bookings, reservation: Reservation, heard: _Heard) -> Reservation:
+def _next(pool: Pool, reservation: Reservation, heard: _Heard, now: int) -> Reservation:
     """The reservation after this round."""
-    needed = spending(bookings.pool, reservation)
+    needed = spending(pool, reservation)
     if needed is None:
-        return rules.activate(reservation, bookings.now)
+        return rules.activate(reservation, now)
     asked, verdict = heard.get(reservation.id, (None, None))
     if asked != needed:
         return reservation
     if verdict is None:
         return rules.wait(reservation, UNREACHED)
     if not verdict.allowed:
-        return rules.fail(reservation, SPEND_LIMIT_REACHED, bookings.now)
-    return rules.activate(reservation, bookings.now)
+        return rules.fail(reservation, SPEND_LIMIT_REACHED, now)
+    return rules.activate(reservation, now)

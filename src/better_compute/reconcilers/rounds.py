@@ -10,7 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 from better_compute.reconcilers import admission, hosts, placer
-from better_compute.reconcilers.admission import Asking
+from better_compute.reconcilers.admission import Inquiry
 from better_compute.service.core import Service, attempt
 from better_compute.service.ports import Tx
 
@@ -43,7 +43,7 @@ def in_pool(service: Service, pool_id: str) -> Counter[str]:
     if not service.store.view(lambda tx: _waits(tx, pool_id)):
         return Counter()
     done = placer.place_in(service, pool_id)
-    admitted = admission.admit_in(service, pool_id, Asking.begin(service))
+    admitted = admission.admit_in(service, pool_id, Inquiry.begin(service))
     if admitted["failed"]:
         done += placer.place_in(service, pool_id)
     return done + admitted

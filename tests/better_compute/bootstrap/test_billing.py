@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 
-from better_compute.bootstrap.billing import MOST, REASON, HttpBilling, http_billing
+from better_compute.bootstrap.billing import AT_ONCE, MOST, REASON, HttpBilling, http_billing
 from better_compute.bootstrap.billing_stand_in import stand_in
 from better_compute.domain.problems import ComputeError
 from better_compute.service.billing import UNREACHED
@@ -124,6 +126,27 @@ def test_nobody_waits_for_it_longer_than_the_whole_question_may_take(step: Step)
         begin = time.monotonic()
         assert failure(asked).code == "UNAVAILABLE"
         assert time.monotonic() - begin < 1.5
+
+
+def test_a_billing_that_hangs_holds_up_so_many_callers_and_no_more() -> None:
+    released = threading.Event()
+
+    def hanging(handler: Handler) -> None:
+        released.wait(20)
+        reply(200, {"allowed": True})(handler)
+
+    with billing(hanging, seconds=20) as (asked, server), ThreadPoolExecutor(AT_ONCE) as threads:
+        answers = [threads.submit(asked.check, SPENDING) for _ in range(AT_ONCE)]
+        deadline = time.monotonic() + 20
+        while len(server.received) < AT_ONCE:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        begin = time.monotonic()
+        assert failure(asked).__notes__ == [f"16 questions wait for an answer of {server.url}"]
+        assert time.monotonic() - begin < 3
+        released.set()
+        assert all(answer.result().allowed for answer in answers)
+        assert asked.check(SPENDING).allowed
 
 
 def test_of_a_large_answer_no_more_is_read_than_an_answer_may_have() -> None:
