@@ -16,7 +16,7 @@ from better_compute.domain.state import QuotaRow
 from better_compute.iam import OwnTenant, Tokens
 from better_compute.service.actions import ACTIONS
 from better_compute.service.core import Service
-from better_compute.service.ports import Account, Credential, Identity, Store, Tenant, Tx
+from better_compute.service.ports import Account, Credential, Entropy, Identity, Store, Tenant, Tx
 from better_compute.service.tokens import digest
 from better_compute.storage.store import open_store
 from better_compute.wire.message import Handle, Request, Response
@@ -80,11 +80,13 @@ BODIES: dict[str, dict[str, Any]] = {operation: {} for operation in ACTIONS} | {
 
 @dataclass
 class Time:
-    """A clock that stands still until it is moved."""
+    """A clock that stands still until it is moved; or `ticks` so far each time that it is read."""
 
     now: int = START
+    ticks: int = 0
 
     def __call__(self) -> int:
+        self.now += self.ticks
         return self.now
 
 
@@ -116,9 +118,10 @@ class Plane:
 
     store: Store
     time: Time = field(default_factory=Time)
+    entropy: Entropy = os.urandom
 
     def __post_init__(self) -> None:
-        self.service = Service(store=self.store, authorizer=OwnTenant(), clock=self.time, entropy=os.urandom)
+        self.service = Service(store=self.store, authorizer=OwnTenant(), clock=self.time, entropy=self.entropy)
         self.handle: Handle = handler(self.service, Tokens(self.store, self.time))
 
     def ask(
@@ -193,13 +196,13 @@ def headers_of(who: str) -> dict[str, str]:
     }
 
 
-def open_plane(url: str, wait_seconds: float = 20.0) -> Plane:
+def open_plane(url: str, wait_seconds: float = 20.0, entropy: Entropy = os.urandom) -> Plane:
     """The plane on a database; a new one gets its people and sites."""
     clock = Time()
-    store = open_store(url, clock=clock, sleep=time.sleep, entropy=os.urandom, wait_seconds=wait_seconds)
+    store = open_store(url, clock=clock, sleep=time.sleep, entropy=entropy, wait_seconds=wait_seconds)
     if store.view(lambda tx: tx.tenant("root")) is None:
         store.transact(_populate)
-    return Plane(store, clock)
+    return Plane(store, clock, entropy)
 
 
 def _populate(tx: Tx) -> None:

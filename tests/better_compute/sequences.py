@@ -1,0 +1,389 @@
+"""Sequences of all that a control plane is asked and does by itself, on both databases: answers and rows are equal, and
+the invariants hold after every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from better_compute.reconcilers import admission, hosts, placer, rounds
+from tests.better_compute import wishes
+from tests.better_compute.bills import down, no, yes
+from tests.better_compute.pair import Pair
+from tests.better_compute.plane import IDENTITIES
+from tests.better_compute.wishes import Body
+from tests.invariants import ATOMS, HOUR, LIVE, misstepped, told, unsettled, used_hours
+
+OWNERS = {"root": "sa_fleet", "acme": "sa_acme", "globex": "sa_globex"}
+"""Who acts for a tenant that owns pools."""
+SITES = {"root": "site_fra1", "acme": "site_acme", "globex": "site_globex"}
+ABSENT = "pool_00000000000000000000000000"
+
+one_of = st.sampled_from
+N = st.integers(0, 999)
+"""Which of what there is."""
+SOMEBODY = one_of(["sa_fleet", "sa_acme", "sa_globex", "sa_eu"])
+ASKER = one_of([None, None, None, None, None, None, None, "sa_other", "sa_acme", "sa_globex", "sa_eu"])
+"""Who asks for something; None: who owns it."""
+BOOKER = one_of(["sa_acme", "sa_globex", "sa_fleet", "sa_acme2", "sa_eu"])
+TENANT = one_of(["acme", "globex", "acme", "globex", "root", "acme-eu", "sleepy", "nobody"])
+EXPECTED = one_of([None, None, None, None, 0, 0, -1])
+"""A version: none, or one so far from that of today."""
+PASSING = one_of([1, 1_000, 61_000, HOUR, 25 * HOUR])
+LISTS = [
+    "pools/list",
+    "pools/listOffers",
+    "quotas/list",
+    "nodes/list",
+    "reservations/list",
+    "events/list",
+    "usage/list",
+]
+_RESERVING = {
+    "n": N,
+    "who": BOOKER,
+    "atoms": one_of(wishes.AMOUNTS),
+    "scalars": one_of(wishes.SCALARS),
+    "selectors": one_of(wishes.SELECTORS),
+    "key": one_of([None, None, None, "j1", "j2", "j3"]),
+}
+
+
+class Sequences(RuleBasedStateMachine):
+    """`pair` is given by a subclass."""
+
+    pair: Pair
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pair.begin(wakes=False)
+        self.found = self.pair.found()
+        self.tokens: list[str] = []
+        self.booked: list[tuple[str, Body]] = []
+
+    @initialize(shapes=st.lists(one_of(wishes.POOLS), min_size=1, max_size=2), wakes=st.booleans())
+    def a_fleet(self, shapes: list[Body], wakes: bool) -> None:
+        self.pair.begin(wakes=wakes)
+        for i, shape in enumerate(shapes):
+            self.create_pool(None, shape, f"k{i}")
+            self.holds()
+            pool = [*self.found.pools.values()][-1]
+            for tenant_id in ("acme", "globex")[: 1 if pool["policy"].get("singleTenant") else 2]:
+                body = {**self.quota_of(pool, wishes.QUOTAS[0]), "poolId": pool["id"], "toTenantId": tenant_id}
+                self.pair.ask("sa_fleet", "pools/offer", body)
+                self.holds()
+            self.come(pool, wishes.INVENTORIES[0], {})
+            self.holds()
+
+    # What is asked
+
+    @rule(who=ASKER, shape=one_of(wishes.SHAPES), key=one_of([None, "k0", "k1", "k2"]))
+    def create_pool(self, who: str | None, shape: Body, key: str | None) -> None:
+        who = who or "sa_fleet"
+        tenant_id = IDENTITIES[who]
+        body = {**shape, "siteId": SITES.get(tenant_id, "site_ams2")}
+        if key is not None:
+            body["idempotencyKey"] = key
+        if "providerAccountId" in shape and tenant_id == "acme":
+            body["providerAccountId"] = "pa_acme"
+        self.pair.ask(who, "pools/create", body)
+
+    @rule(
+        n=N,
+        who=ASKER,
+        policy=one_of([*wishes.POLICIES, None]),
+        model=one_of([None, None, None, *wishes.MODELS, "h100"]),
+        expected=EXPECTED,
+    )
+    def update(self, n: int, who: str | None, policy: Body | None, model: str | None, expected: int | None) -> None:
+        pool = self.pool(n)
+        body: Body = {"poolId": pool["id"]}
+        if model is not None:
+            body["gpuModel"] = model
+        if policy is not None:
+            kept = {"gpu": pool["policy"]["gpu"]} if "gpu" in pool["policy"] else {}
+            body["policy"] = {**kept, **policy}
+        self.pair.ask(who or self.owner(pool), "pools/update", body | _version(expected, pool["version"]))
+
+    @rule(n=N, who=ASKER, expected=EXPECTED)
+    def archive(self, n: int, who: str | None, expected: int | None) -> None:
+        pool = self.pool(n)
+        if n % 3 == 0:  # most pools live long
+            body = {"poolId": pool["id"], **_version(expected, pool["version"])}
+            self.pair.ask(who or self.owner(pool), "pools/archive", body)
+
+    @rule(
+        n=N,
+        who=ASKER,
+        tenant_id=TENANT,
+        quota=one_of(wishes.QUOTAS),
+        terms=one_of(wishes.TERMS),
+        expected=EXPECTED,
+    )
+    def offer(self, n: int, who: str | None, tenant_id: str, quota: Body, terms: Body, expected: int | None) -> None:
+        pool = self.pool(n)
+        body = {"poolId": pool["id"], "toTenantId": tenant_id, **self.quota_of(pool, quota), **terms}
+        version = _version(expected, self.offer_version(pool, tenant_id))
+        self.pair.ask(who or self.owner(pool), "pools/offer", body | version)
+
+    @rule(n=N, who=ASKER, tenant_id=TENANT, expected=EXPECTED)
+    def unoffer(self, n: int, who: str | None, tenant_id: str, expected: int | None) -> None:
+        pool = self.pool(n)
+        version = _version(expected, self.offer_version(pool, tenant_id))
+        body = {"poolId": pool["id"], "toTenantId": tenant_id, **version}
+        self.pair.ask(who or self.owner(pool), "pools/unoffer", body)
+
+    @rule(n=N, who=ASKER, tenant_id=TENANT, quota=one_of(wishes.QUOTAS), expected=EXPECTED)
+    def set_quota(self, n: int, who: str | None, tenant_id: str, quota: Body, expected: int | None) -> None:
+        pool = self.pool(n)
+        is_owner = tenant_id == pool["owner_id"]
+        held = pool["owner_quota_version"] if is_owner else self.offer_version(pool, tenant_id)
+        body = {"poolId": pool["id"], "toTenantId": tenant_id, **self.quota_of(pool, quota)}
+        self.pair.ask(who or self.owner(pool), "quotas/set", body | _version(expected, held))
+
+    @rule(n=N, inventory=one_of(wishes.INVENTORIES), more=one_of(wishes.MACHINES))
+    def machine_comes(self, n: int, inventory: Body, more: Body) -> None:
+        self.come(self.pool(n), inventory, more)
+
+    @precondition(lambda self: self.tokens)
+    @rule(n=N, who=ASKER, passing=PASSING)
+    def machine_knocks(self, n: int, who: str | None, passing: int) -> None:
+        """With a token that may be used up, expired by now, or of another pool."""
+        pool = self.pool(n)
+        self.pair.turn(passing)
+        body = {"poolId": pool["id"], "joinToken": self.tokens[n // 7 % len(self.tokens)], "inventory": {}}
+        self.pair.ask(who or self.owner(pool), "nodes/join", body)
+
+    @precondition(lambda self: self.found.nodes)
+    @rule(n=N, who=ASKER, inventory=one_of(wishes.INVENTORIES))
+    def report(self, n: int, who: str | None, inventory: Body) -> None:
+        node, pool = self.node(n)
+        body = {"nodeId": node["id"], "inventory": _inventory(pool, inventory)}
+        self.pair.ask(who or self.owner(pool), "nodes/report", body)
+
+    @precondition(lambda self: self.found.nodes)
+    @rule(n=N, who=ASKER, stated=one_of(wishes.CONTROLS))
+    def set_control(self, n: int, who: str | None, stated: Body) -> None:
+        node, pool = self.node(n)
+        self.pair.ask(who or self.owner(pool), "nodes/setControl", {"nodeId": node["id"], **stated})
+
+    @precondition(lambda self: self.found.nodes)
+    @rule(n=N, who=ASKER)
+    def remove_machine(self, n: int, who: str | None) -> None:
+        node, pool = self.node(n)
+        self.pair.ask(who or self.owner(pool), "nodes/remove", {"nodeId": node["id"]})
+
+    def _reserve(self, n: int, who: str, atoms: int, scalars: Body, selectors: Body | None, key: str | None) -> None:
+        seen = [p for p in self.found.pools.values() if self.found.is_seen(p["id"], IDENTITIES[who])]
+        pool = seen[n % len(seen)] if seen and n % 8 else self.pool(n)
+        atom = ATOMS[pool["sharing"]] if n % 13 else "gpu.slot"
+        body: Body = {"poolId": pool["id"], "resources": {atom: atoms, **scalars}}
+        if selectors is not None:
+            body["selectors"] = selectors
+        if key is not None:
+            body["idempotencyKey"] = key
+        self.pair.ask(who, "reservations/create", body)
+        self.booked.append((who, body))
+
+    # Every rule has the same chance: what is to come often has several.
+    reserve = rule(**_RESERVING)(_reserve)
+    reserve_more = rule(**_RESERVING)(_reserve)
+    reserve_yet_more = rule(**_RESERVING)(_reserve)
+
+    @precondition(lambda self: self.booked)
+    @rule(n=N, other=one_of([{}, {}, {"resources": {"gpu": 7}}, {"selectors": {"rack": "r7"}}]))
+    def reserve_again(self, n: int, other: Body) -> None:
+        who, body = self.booked[-1 - n % min(4, len(self.booked))]
+        self.pair.ask(who, "reservations/create", {"idempotencyKey": "j4", **body, **other})
+
+    @precondition(lambda self: self.found.reservations)
+    @rule(n=N, who=ASKER)
+    def end(self, n: int, who: str | None) -> None:
+        every = [*self.found.reservations.values()]
+        live = [r for r in every if r["state"] in LIVE]
+        r = live[n % len(live)] if live and n % 5 else every[n % len(every)]
+        whose = r["created_by"] if n % 2 else self.owner(self.found.pools[r["pool_id"]])
+        self.pair.ask(who or whose, "reservations/end", {"reservationId": r["id"]})
+
+    @rule(n=N, who=SOMEBODY)
+    def look(self, n: int, who: str) -> None:
+        things = (self.found.pools, wishes.OF_A_POOL["pools/get"], "pools/get")
+        of_machines = (self.found.nodes, wishes.OF_A_MACHINE["nodes/get"], "nodes/get")
+        of_reservations = (self.found.reservations, wishes.OF_A_RESERVATION["reservations/get"], "reservations/get")
+        for found, body, operation in (things, of_machines, of_reservations):
+            if ids := [*found]:
+                self.pair.ask(who, operation, body(ids[n % len(ids)]))
+
+    @rule(operation=one_of(LISTS), n=N, who=SOMEBODY, limit=st.integers(1, 4))
+    def walk(self, operation: str, n: int, who: str, limit: int) -> None:
+        """A list in small pages is the list in one."""
+        body = self.listing(operation, n)
+        whole = self.pair.ask(who, operation, {**body, "limit": 1000})
+        if whole.code != "OK":
+            assert (whole.code, "poolId" in body) == ("NOT_FOUND", True)
+            return
+        assert [*self.pages(who, operation, {**body, "limit": limit})] == whole.data["items"]
+
+    @rule(who=SOMEBODY, n=N)
+    def use(self, who: str, n: int) -> None:
+        """Hours are what the stretches of usage come to."""
+        start, end = self.pair.now - n * HOUR // 100, self.pair.now + n % 3 * HOUR + 1
+        items = self.pair.ask(who, "usage/list", {"from": start, "to": end, "limit": 1000}).data["items"]
+        hours = used_hours(self.found, IDENTITIES[who], start, min(end, self.pair.now))
+        wanted = {key: _decimal(amount) for key, amount in hours.items()}
+        assert {(i["poolId"], i["tenantId"], i["meter"]): i["hours"] for i in items} == wanted, "usage"
+
+    # What happens by itself
+
+    @rule(passing=PASSING)
+    def time_passes(self, passing: int) -> None:
+        self.pair.turn(passing)
+
+    @rule(word=one_of([yes, yes, yes, no, down]))
+    def billing_says(self, word: Any) -> None:
+        self.pair.say(word)
+
+    @rule()
+    def hosts_are_kept(self) -> None:
+        self.pair.do(hosts.vps_hosts)
+        self.pair.do(hosts.capacity_hosts)
+        self.holds()
+        said = [*unsettled(self.found)]
+        assert not said, "\n".join(["2: hosts are not kept", *said])
+        assert self.pair.do(lambda s: (hosts.vps_hosts(s), hosts.capacity_hosts(s))) == (0, 0)
+
+    @rule()
+    def placer_tries(self) -> None:
+        self.pair.do(placer.place_all)
+
+    @rule()
+    def admission_lets_in(self) -> None:
+        self.pair.do(admission.admit_all)
+
+    @rule()
+    def round_is_done(self) -> None:
+        with self.pair.ticking():
+            self.pair.do(rounds.everywhere)
+
+    # How it is judged
+
+    @invariant()
+    def holds(self) -> None:
+        before, self.found = self.found, self.pair.found()
+        said = [*told(self.found), *misstepped(before, self.found)]
+        assert not said, "\n".join(said)
+        self.pair.steps += 1
+        for reservation_id, r in self.found.reservations.items():
+            then = before.reservations.get(reservation_id)
+            if then is None or (then["state"], then["reason"]) != (r["state"], r["reason"]):
+                self.pair.seen[r["state"], r["reason"] or ""] += 1
+        if len(before.events) != len(self.found.events):
+            self.hides()
+        self.pair.turn()
+
+    def hides(self) -> None:
+        """What a stranger is told of something is what it is told of nothing."""
+        turn = self.pair.turns
+        tenant_id, who = [*OWNERS.items(), ("acme-eu", "sa_eu")][turn % 4]
+        for hidden, operations in self.hidden_from(tenant_id):
+            if hidden:
+                operation = [*operations][turn // 4 % len(operations)]
+                body = operations[operation]
+                there = self.pair.ask(who, operation, body(hidden[turn % len(hidden)]))
+                absent = self.pair.ask(who, operation, body(ABSENT))
+                assert there.raw == absent.raw, f"9: {operation} says {there.value} of what is hidden, {absent.value}"
+
+    def hidden_from(self, tenant_id: str) -> Iterator[tuple[list[str], dict[str, Callable[[str], Body]]]]:
+        """Ids, and what to ask of them."""
+        found = self.found
+        its = {p for p, pool in found.pools.items() if pool["owner_id"] == tenant_id}
+        booked = {r["pool_id"] for r in found.reservations.values() if r["tenant_id"] == tenant_id}
+        yield [p for p in found.pools if not found.is_seen(p, tenant_id) and p not in booked], wishes.OF_A_POOL
+        yield [p for p in found.pools if p not in its], wishes.OF_ITS_OWNER
+        machines = found.nodes.values()
+        yield (
+            [n["id"] for n in machines if n["pool_id"] not in its and n["owner_tenant_id"] != tenant_id],
+            wishes.OF_A_MACHINE,
+        )
+        yield (
+            [r["id"] for r in found.reservations.values() if r["pool_id"] not in its and r["tenant_id"] != tenant_id],
+            wishes.OF_A_RESERVATION,
+        )
+
+    def teardown(self) -> None:
+        self.pair.number()
+
+    # What there is
+
+    def pool(self, n: int) -> Any:
+        pools = [*self.found.pools.values()]
+        return pools[n % len(pools)]
+
+    def node(self, n: int) -> tuple[Any, Any]:
+        """A machine and its pool."""
+        nodes = [*self.found.nodes.values()]
+        node = nodes[n % len(nodes)]
+        return node, self.found.pools[node["pool_id"]]
+
+    def owner(self, pool: Any) -> str:
+        return OWNERS[pool["owner_id"]]
+
+    def quota_of(self, pool: Any, quota: Body) -> Body:
+        """The `quota` of a body."""
+        return {"quota": {ATOMS[pool["sharing"]] if name == "atoms" else name: most for name, most in quota.items()}}
+
+    def offer_version(self, pool: Any, tenant_id: str) -> int:
+        held = (o for o in self.found.offers if (o["pool_id"], o["tenant_id"]) == (pool["id"], tenant_id))
+        return next((o["version"] for o in held), 0)
+
+    def come(self, pool: Any, inventory: Body, more: Body) -> None:
+        """A machine comes with a fresh token."""
+        who = self.owner(pool)
+        made = self.pair.ask(who, "nodes/createJoinToken", {"poolId": pool["id"]})
+        if made.code == "OK":
+            self.tokens.append(made.data["joinToken"])
+            body = {"poolId": pool["id"], "joinToken": self.tokens[-1], "inventory": _inventory(pool, inventory)}
+            self.pair.ask(who, "nodes/join", body | more)
+
+    def listing(self, operation: str, n: int) -> Body:
+        body: Body = {"include": ["offers", "rollup"]} if operation == "pools/list" else {}
+        if operation == "usage/list":
+            body = {"from": 0, "to": self.pair.now}
+        if operation == "nodes/list" or (n % 3 == 0 and operation in ("quotas/list", "reservations/list")):
+            body["poolId"] = self.pool(n)["id"]
+        if operation == "reservations/list" and n % 4 == 0:
+            body["states"] = ["placed", "ended"]
+        if operation == "events/list":
+            body = [{}, {"order": "desc"}, {"types": ["pool.*", "node.joined"]}, {"after": n % 20}, {"latest": True}][
+                n % 5
+            ]
+        return body
+
+    def pages(self, who: str, operation: str, body: Body) -> Iterator[Any]:
+        cursor: Body = {}
+        while True:
+            page = self.pair.ask(who, operation, body | cursor).data
+            yield from page["items"]
+            if page["nextCursor"] is None:
+                return
+            cursor = {"cursor": page["nextCursor"]}
+
+
+def _version(expected: int | None, version: int) -> Body:
+    return {} if expected is None else {"expectedVersion": abs(version + expected)}
+
+
+def _inventory(pool: Any, inventory: Body) -> Body:
+    gpus = inventory.get("gpus", 0)
+    name = wishes.MODELS.get(pool["gpu_model"], wishes.H100)
+    return {**inventory, "gpus": [name] * gpus if isinstance(gpus, int) else gpus}
+
+
+def _decimal(amount: Fraction) -> str:
+    """Six digits, half rounded up."""
+    millionths = int(amount * 10**6 + Fraction(1, 2))
+    return f"{millionths // 10**6}.{millionths % 10**6:06}"
