@@ -307,7 +307,9 @@ def some_hosts(random: Random) -> list[Host]:
         ]
         total = random.randint(0, 8)
         rows = {"vcpu": HostRow(resource="vcpu", total=total, ratio="1", allocated=random.randint(0, total))}
-        inventory = Inventory(attributes={"rack": random.choice(("r1", "r2")), "row": random.choice((1, "1"))})
+        inventory = Inventory(
+            attributes={"rack": random.choice(("r1", "r2", "r3", "r4", "r5")), "row": random.choice((1, "1"))}
+        )
         node = a_node(f"node_{n:02d}", inventory=inventory)
         hosts.append(Host(node=node, devices=tuple(devices), rows=random.choice((rows, {}))))
     return hosts
@@ -317,7 +319,7 @@ SELECTORS: dict[str, tuple[str | int, ...]] = {
     "gpuProduct": ("NVIDIA H100 NVL", "NVIDIA H100 PCIe", 80),
     "vramGiB": (80, "80", 94),
     "migProfile": ("3g.40gb",),
-    "rack": ("r1", "r3"),
+    "rack": ("r1", "r9"),
     "row": (1, "1"),
 }
 
@@ -343,6 +345,8 @@ def test_what_the_database_leaves_out_is_what_no_rule_would_take(
         def find(tx: Tx, wish: Reservation = wish) -> Place | None:
             last, found = None, None
             while found is None and (some := tx.bookable(wish, 2, last)):
+                assert len(some) <= 2
+                assert all(choose([one], wish) for one in some), "what has no room is not read"
                 last, found = some[-1], choose(some, wish)
             return found
 
@@ -355,6 +359,21 @@ def test_what_the_database_leaves_out_is_what_no_rule_would_take(
     told = pools.view(lambda tx: tx.kinds("pool_1"))
     assert {(k.product, k.profile, k.vram_gib, *k.attributes.items()) for k in told if k.attributes} == kinds
     assert len(told) == len(kinds) + 1, "each kind once, and that of the first host"
+
+
+def test_a_machine_is_found_behind_many_that_are_as_free_and_say_something_else(
+    pools: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("better_compute.storage.bookings._PAGE", 3)
+    add_hosts(pools, *(a_host(f"node_2{n}", 4) for n in range(7)))
+    inventory = Inventory(attributes={"rack": "r1"})
+    add_hosts(pools, *(a_host(node_id, 4, inventory=inventory) for node_id in ("node_27", "node_29")))
+    add_hosts(pools, a_host("node_28", 4))
+    found = bookable(pools, 1, 2, selectors=canonical({"rack": "r1"}))
+    assert [h.node.id for h in found] == ["node_27", "node_29"]
+    assert bookable(pools, 1, 1, selectors=canonical({"rack": "r1"})) == found[:1]
+    assert bookable(pools, 1, 1, found[0], selectors=canonical({"rack": "r1"})) == found[1:]
+    assert bookable(pools, 1, 1, found[1], selectors=canonical({"rack": "r1"})) == []
 
 
 def test_kinds_are_those_of_machines_that_can_be_booked_and_of_devices_that_stay(pools: SqlStore) -> None:
