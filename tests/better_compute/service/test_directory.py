@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from better_compute.service.actions import ROOT_ADMIN, WORLD
+from better_compute.service.actions import NAMES, ROOT_ADMIN
 from tests.better_compute.plane import Plane
 
 
@@ -97,7 +97,8 @@ def test_an_identity_is_made_once_under_its_id(either: Plane) -> None:
 
 
 def test_a_name_that_the_control_plane_itself_goes_by_is_not_given_away(plane: Plane) -> None:
-    for name, tenant in ((ROOT_ADMIN, "acme"), (WORLD, "acme"), (WORLD, "root")):
+    own = [(name, tenant) for name in NAMES for tenant in ("acme", "root")]
+    for name, tenant in ((ROOT_ADMIN, "acme"), *own):
         answer = plane.ask("sa_fleet", "identities/create", {"tenantId": tenant, "id": name})
         assert (answer.code, answer.error["field"]) == ("INVALID_INPUT", "id")
         assert answer.error["message"].startswith(f"{name} is ")
