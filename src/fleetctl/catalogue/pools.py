@@ -104,6 +104,22 @@ POOLS: Final[Entries] = {
         "A row for atoms that the pool cannot have grants nothing, and a missing row grants 0.",
         "Write whole numbers from 0 to 2147483647 (unlimited) for gpu, gpu.mig, gpu.slot, vcpu and the like.",
     ),
+    "node.attestor": Entry(
+        "Who speaks for a machine is not believed: the pool does not list it, no such attestor is here, or its evidence"
+        " is none for this machine, has expired, counts for longer than an hour, or was used.",
+        "A pool lets machines in by those that its policy lists in `joinAttestors`; left out, by join tokens alone.",
+        "Join in a way that the pool lists; `better-compute attest` makes new evidence for exactly what a join states.",
+    ),
+    "node.busy": Entry(
+        "A machine that is booked is to leave its pool, or a tenant is to take control of it.",
+        "Nothing is taken from under what runs: a reservation keeps what it booked until it ends.",
+        "End its reservations, or wait until they end.",
+    ),
+    "node.inventory": Entry(
+        "An attribute of a machine's inventory has a meaning, and its value is none that it can have.",
+        "`vramGiB` is the memory of each of its GPUs, and reservations select by it.",
+        "Write a whole number of GiB, without quotes.",
+    ),
     "node.join": Entry(
         "A machine is to join an archived pool.",
         "An archive takes nothing new.",

@@ -9,7 +9,7 @@ from fleetctl.catalogue.entry import Entries, Entry
 RUNNING: Final[Entries] = {
     "api.path": Entry(
         "The control plane has no such path.",
-        "A server's URL ends before `/v1`: what follows is the API's own.",
+        "A server's URL ends before `/api`: what follows is the API's own.",
         "Name the server itself.",
     ),
     "apply.answer": Entry(
@@ -174,7 +174,7 @@ RUNNING: Final[Entries] = {
         "Name another directory, or give --no-ci.",
     ),
     "init.ignored": Entry(
-        "git would ignore files of a starter, by a line that its .gitignore gets or by one that is there.",
+        "Files of a starter would be ignored by git: by a line that its .gitignore gets, or by one that is there.",
         "What git does not see is neither reviewed nor there in a job.",
         "Name another directory, or change the line that hides it.",
     ),
@@ -212,6 +212,12 @@ RUNNING: Final[Entries] = {
         "The files' caller is no identity of the embedded control plane.",
         "It believes the caller's name, and knows those that its world file declares.",
         "Add the line of the hint under `identities:` in the world file.",
+    ),
+    "serve.attestor": Entry(
+        "An attestor is not given as NAME=KEYFILE: its name or its file is none, its key is too short or too long, or"
+        " its name is given twice.",
+        "Whoever knows the key lets machines in, so it is long enough not to be guessed, and one name has one key.",
+        "Write `--attestor NAME=KEYFILE`, and make a key with `openssl rand -hex 32 > KEYFILE`.",
     ),
     "serve.files": Entry(
         "The process may open too few files to serve.",
