@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from better_compute.domain.atoms import CLASSES, ISOLATING
@@ -13,6 +13,7 @@ from fleetctl import causes, expected, hazards, identity, selection
 from fleetctl.base import Base, InForce
 from fleetctl.desired import Desired
 from fleetctl.diff import Diff, Removed, compare
+from fleetctl.errors import EXIT_USAGE, Stop
 from fleetctl.identity import Note, Settled
 from fleetctl.live import Live
 from fleetctl.selection import EVERYTHING, Known, Selection, Split
@@ -81,13 +82,15 @@ class Comparison:
 
 
 def compared(desired: Desired, live: Live, asked: Asked = NOTHING) -> Comparison:
-    """Compare files with live state. Raises ComputeError for a selector that selects nothing, ValueError when nobody
-    names a caller."""
+    """Compare files with live state. Raises Stop for a prune without a base, ComputeError for a selector that selects
+    nothing, ValueError when nobody names a caller."""
     settled, base = identity.settle(desired, live.pools), asked.base
     was = _was(base, live)
     held = tuple(replace(each, desired=_was(each, live) or each.desired) for each in asked.held)
     guarding = _guarding(was, base, held)
     whole = compare(settled, live.pools, was=was, prune=asked.prune)
+    if asked.prune and base is None:
+        raise _no_base(whole.removed, settled.desired)
     labelled = causes.labelled(whole, was)
     part, entries, offers = _selected(labelled, asked.selected, settled.desired, Known(live.pools, was))
     found = hazards.find(part.inside, whole, settled.desired, live.pools, asked.renames)
@@ -172,3 +175,12 @@ def _was(base: Base | None, live: Live) -> Desired | None:
     if base is None or base.desired is None or base.desired.caller is None:
         return None
     return identity.settle(base.desired, live.pools).desired
+
+
+def _no_base(removed: Sequence[Removed], desired: Desired) -> Stop:
+    """Prune archives what a base names; without one the files must say it."""
+    message = "--prune archives pools that the files at a base name, and there is no base"
+    taken = {entry.key for entry in desired.entries.values()}
+    lines = [tombstone(one.pool, desired, taken) for one in removed]
+    hint = "give --base REF or --base-dir DIR" + (", or write these entries into `pools`" if lines else "")
+    return Stop(EXIT_USAGE, message, lines, hint, "prune.base")

@@ -19,7 +19,6 @@ from fleetctl.comparison import NOTHING, Asked
 from fleetctl.desired import Desired, worlds
 from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
-from fleetctl.errors import EXIT_USAGE, Stop
 from fleetctl.files import FilesError
 from fleetctl.live import Live
 from fleetctl.request import Request
@@ -92,14 +91,6 @@ def opened(request: Request, wished: Desired, agreed: Callable[[Live], Request] 
 
 def _asked(request: Request, wished: Desired, commit: str | None) -> dict[str, Any]:
     """The parts of a session that follow from the request; `commit` is that of today's files. Raises Stop."""
-    if request.prune and request.base_ref is None and request.base_dir is None:
-        message = "--prune archives pools that the files at a base name, and there is no base"
-        tombstone = "`- {idempotencyKey: KEY, archived: true}`"
-        hint = (
-            f"give --base REF or --base-dir DIR, or write {tombstone} into `pools`:"
-            " a plan without --prune shows the tombstone of each pool that is to go"
-        )
-        raise Stop(EXIT_USAGE, message, hint=hint, rule="prune.base")
     base = _base(request, wished, commit)
     held = bases.before(request.path, caller=wished.caller, files_are_of=commit) if request.before else ()
     asked = Asked(

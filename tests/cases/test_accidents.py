@@ -484,8 +484,7 @@ def test_k053_prune_without_a_base_shows_what_to_write(home: Home) -> None:
         with unchanged(home):
             ran = home.run(command, "--prune", *approved(command))
         assert (ran.code, ran.out) == (64, ""), ran.said
-        assert "a plan without --prune shows the tombstone of each pool" in ran.err
-    assert "`- {idempotencyKey: fra1-01, archived: true}`" in home.run("plan").out
+        assert "- {idempotencyKey: fra1-01, archived: true}" in ran.err
 
 
 def test_k053_a_part_of_the_files_removes_nothing_of_the_rest(home: Home) -> None:

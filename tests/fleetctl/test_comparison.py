@@ -10,6 +10,7 @@ import pytest
 
 from fleetctl.base import Base
 from fleetctl.comparison import Asked, compared
+from fleetctl.errors import Stop
 from fleetctl.plan import make
 from fleetctl.selection import parse
 from tests.fleetctl.compared import PREFIX, TOMB, against, base, findings, planned, removed, told
@@ -83,6 +84,14 @@ def test_prune_archives_what_the_base_names_and_nothing_else() -> None:
     assert removed(made.comparison) == {"fra1-b": True, "fra1-c": False}
     live.run(made)
     assert told(planned(live, offered("fra1-a"), base=was, prune=True)) == []
+
+
+def test_prune_without_a_base_is_refused_with_the_tombstones_to_write() -> None:
+    live = plane(offered("fra1-a"), offered("fra1-b"))
+    with pytest.raises(Stop) as stopped:
+        planned(live, offered("fra1-a"), **PREFIX, prune=True)
+    assert (stopped.value.exit_code, stopped.value.rule) == (64, "prune.base")
+    assert stopped.value.details == ("- {idempotencyKey: fra1-b, archived: true}",)
 
 
 def test_prune_finds_renamed_entries_of_the_base_where_they_are() -> None:

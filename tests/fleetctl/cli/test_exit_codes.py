@@ -382,21 +382,6 @@ def test_a_plan_file_is_for_its_owner_alone(fleet: Fleet, tmp_path: Path) -> Non
     assert ran.err == f"The plan is in {path}\n"
 
 
-@pytest.mark.parametrize("command", [("plan",), ("apply", "--yes")])
-def test_prune_without_a_base_is_a_usage_error_before_any_server_is_asked(
-    fleet: Fleet, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran = fleet.on(*command, "--prune")
-    assert (ran.code, ran.out) == (64, "")
-    assert "there is no base" in ran.err
-    assert "write `- {idempotencyKey: KEY, archived: true}` into `pools`" in ran.err
-    assert not (fleet.directory / ".fleet").exists(), "no control plane was made"
-    (fleet.directory / "world.yaml").unlink()
-    fleet.write(root=ROOT.replace("{embedded: .fleet/plane.db, world: world.yaml}", "https://nowhere.invalid"))
-    monkeypatch.setenv("FLEETCTL_TOKEN", "bc_x")
-    assert fleet.on(*command, "--prune").code == 64
-
-
 @pytest.mark.parametrize("command", ["validate", "plan", "drift"])
 def test_a_slip_in_what_is_expected_is_told_and_blocks_nothing(fleet: Fleet, command: str) -> None:
     expected = "expected: [{key: fra1-aa, reason: trial}, {key: fra1-a, path: policy.maxPendng, reason: trial}]\n"
