@@ -165,3 +165,9 @@ def test_a_host_that_is_as_it_should_be_is_the_same() -> None:
         assert vps_hosts(pool, host) is host
         assert capacity_hosts(pool, host) is host
         assert (host.free, host.is_booked) == (8, False)
+
+
+def test_no_device_of_a_machine_that_cannot_be_booked_is_free() -> None:
+    devices = fitted(a_pool(), a_host(replace(MACHINE, gpus=("NVIDIA H100",)))).devices
+    assert Host(node=a_node(), devices=devices).free == 1
+    assert Host(node=a_node(control="tenant"), devices=devices).free == 0

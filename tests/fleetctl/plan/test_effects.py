@@ -129,7 +129,7 @@ class TestAnUpdate:
         )
 
     def test_of_the_policy_says_where_a_gpu_is_split_otherwise(self) -> None:
-        state = a_state(rollup={"gpus": 8, "host_nodes": 1, "atoms": 32}, sharing="mps", policy={"gpu": {"slots": 4}})
+        state = a_state(rollup={"gpus": 8, "host_nodes": 1}, sharing="mps", policy={"gpu": {"slots": 4}})
         assert updated(state, policy={"gpu": {"slots": 2}}) == ("its machines make 16 gpu.slot instead of 32",)
         assert updated(state, policy={"gpu": {"slots": 4}, "note": "x"}) == ()
 
