@@ -56,7 +56,8 @@ def follow(held: Sequence[Device], wanted: Sequence[Device]) -> list[Device]:
     """The devices of a machine that has `held` and should have `wanted`, by position.
 
     Those of a kind that is wanted keep their positions, booked ones before free ones; of the others the free ones go,
-    and the booked ones are leaving until their bookings end. New ones take the lowest positions that are not in use.
+    and the booked ones are leaving until their bookings end. New ones take the lowest positions that are not in use;
+    while what is leaving may still hold their part of the hardware they are not there.
     """
     stock: dict[tuple[str, str | None], list[Device]] = {}
     for device in sorted(held, key=lambda d: (d.reservation_id is None, d.leaving, d.position), reverse=True):
@@ -69,10 +70,21 @@ def follow(held: Sequence[Device], wanted: Sequence[Device]) -> list[Device]:
         else:
             new.append(device)
     left = (device for devices in stock.values() for device in devices)
-    kept += [replace(device, leaving=True) for device in left if device.reservation_id is not None]
+    leaving = [replace(device, leaving=True) for device in left if device.reservation_id is not None]
+    kept += leaving
     unused = _unused({device.position for device in kept})
-    added = [replace(device, position=next(unused)) for device in new]
+    added = [replace(device, position=next(unused)) for device in _fitting(new, leaving)]
     return sorted([*kept, *added], key=lambda device: device.position)
+
+
+def _fitting(new: Sequence[Device], leaving: Sequence[Device]) -> Iterator[Device]:
+    """The new devices that the hardware has room for, as far as what is leaving may be on it: a card under another name,
+    or cut in another way, is booked once."""
+    taken = sum(device.share for device in leaving)
+    for device in reversed(new):
+        if taken <= 0:
+            yield device
+        taken -= device.share
 
 
 def _shares(pool: Pool, inventory: Inventory) -> Iterator[Device]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -126,13 +127,20 @@ class TestFollowing:
             (0, "C", False),
             (1, "B", True),
             (2, "C", False),
-            (3, "C", False),
         ]
 
+    def test_books_no_card_twice_that_comes_back_under_another_name(self) -> None:
+        held = [a_device(n, "A", holder="rsv_1" if n < 3 else None) for n in range(8)]
+        after = follow(held, [a_device(n, "B") for n in range(8)])
+        assert [d.leaving for d in after] == [True] * 3 + [False] * 5
+        ended = [device for device in after if not device.leaving]
+        assert [d.product for d in follow(ended, [a_device(n, "B") for n in range(8)])] == ["B"] * 8
+
     def test_tells_the_instances_of_a_card_apart(self) -> None:
-        held = [a_device(0, profile="3g.40gb", holder="rsv_1")]
-        after = follow(held, [a_device(0, profile="1g.10gb")])
-        assert [(d.profile, d.leaving) for d in after] == [("3g.40gb", True), ("1g.10gb", False)]
+        """What runs on the old instance holds its slices until it ends."""
+        held = [a_device(0, profile="3g.40gb", share=428_571, holder="rsv_1")]
+        after = follow(held, [a_device(n, profile="1g.10gb", share=142_857) for n in range(7)])
+        assert [(d.profile, d.leaving) for d in after] == [("3g.40gb", True), *[("1g.10gb", False)] * 4]
 
     def test_learns_the_memory_and_the_share_of_what_stays(self) -> None:
         held = [a_device(0, holder="rsv_1")]
@@ -153,7 +161,11 @@ class TestFollowing:
         ]
         wanted = [a_device(n, kind) for n, kind in enumerate(kinds)]
         after = follow(held, wanted)
-        assert sorted(d.product for d in after if not d.leaving) == sorted(kinds)
+        there = [d for d in after if not d.leaving]
+        assert Counter(d.product for d in there) <= Counter(kinds)
+        new = {(d.position, d.product) for d in there} - {(d.position, d.product) for d in held}
+        assert not new or len(after) == len(kinds), "nothing new beside what is booked of the same hardware"
+        assert sorted(d.product for d in follow(there, wanted)) == sorted(kinds), "when what is leaving has gone"
         bookings = {(d.position, d.product, d.reservation_id) for d in held if d.reservation_id}
         assert {(d.position, d.product, d.reservation_id) for d in after if d.reservation_id} == bookings
         assert len({d.position for d in after}) == len(after)
