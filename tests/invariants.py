@@ -178,6 +178,11 @@ def one_event_for_each_change(found: Found) -> Iterator[str]:
     wanted = Counter((p, n) for p, pool in found.pools.items() for n in range(1, pool["revision"] + 1))
     if revisions != wanted:
         yield f"events and changes differ: {(revisions - wanted) + (wanted - revisions)}"
+    told = Counter(e["pool_id"] for e in found.events if e["type"].startswith(("pool.", "quota.")))
+    for pool_id, pool in found.pools.items():
+        if pool["version"] + pool["offers_version"] != told[pool_id] + 1:
+            versions = f"{pool['version']} and {pool['offers_version']}"
+            yield f"{pool_id} has the versions {versions} after {told[pool_id]} events"
     before: dict[str, tuple[int, str]] = {}
     for event in sorted(found.events, key=lambda e: (e["tenant_id"], e["sequence"] or 0)):
         if event["sequence"] is None:
@@ -297,13 +302,16 @@ def every_change_has_its_event(before: Found, after: Found) -> Iterator[str]:
         yield f"so many things changed, by pool: {dict(changed)}, and so many events tell of it: {dict(told)}"
 
 
+_COUNTED = ("version", "offers_version", "owner_quota_version")
+
+
 def _things(found: Found) -> dict[tuple[str, str], Any]:
     """What events tell of, by pool and name, without what only follows from it."""
     pools: dict[str, list[Any]] = {}
     for pool_id, pool in found.pools.items():
-        pools[pool_id] = [(n, v) for n, v in pool.items() if n not in ("rollup", "revision")]
+        pools[pool_id] = [(n, v) for n, v in pool.items() if n not in (*_COUNTED, "rollup", "revision")]
     for offer in found.offers:
-        pools[offer["pool_id"]].append(offer)
+        pools[offer["pool_id"]].append([(n, v) for n, v in offer.items() if n != "version"])
     for q in found.quotas:
         pools[q["pool_id"]].append((q["tenant_id"], q["resource"], q["max"]))
     things: dict[tuple[str, str], Any] = {(pool_id, ""): pool for pool_id, pool in pools.items()}

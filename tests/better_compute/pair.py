@@ -4,23 +4,25 @@ whatever they answer and keep is equal."""
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection
+import psycopg
+from sqlalchemy import Connection, Table
 
 from better_compute.api.handle import handler
-from better_compute.iam import Tokens
 from better_compute.reconcilers import rounds
 from better_compute.service.core import Service
-from better_compute.service.ports import Spending, Verdict
+from better_compute.service.ports import Caller, Spending, Verdict
 from tests.better_compute.bills import Bills, billed, yes
-from tests.better_compute.plane import START, Answer, Plane, open_plane
-from tests.invariants import TABLES, Found, found_in
+from tests.better_compute.plane import IDENTITIES, START, Answer, Plane, open_plane
+from tests.invariants import TABLES, Found, Rows
 
 T = TypeVar("T")
 
@@ -40,14 +42,16 @@ class Chance:
 @dataclass
 class Pair:
     planes: tuple[Plane, Plane]
+    sqlite: sqlite3.Connection
+    postgresql: psycopg.Connection[Any]
     chances: tuple[Chance, Chance]
     turns: int = 0
     now: int = START
     steps: int = 0
     """Since the pair was made."""
     seen: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How often something came about: an operation with the code it answered, a rule that refused, a reservation's state
-    with its reason."""
+    """How often something came about: an operation with the code it answered, a rule that refused, a state of a
+    reservation with its reason."""
 
     def turn(self, passing: int = 1) -> None:
         """Time goes on."""
@@ -74,22 +78,34 @@ class Pair:
 
     def found(self) -> Found:
         """What both keep. Events get their numbers on PostgreSQL when somebody asks for them."""
-        one, other = (_read(plane, found_in) for plane in self.planes)
-        for name, rows in one.rows.items():
-            there = other.rows[name]
+        here, there = self.rows()
+        for name, rows in here.items():
             if name == "events":
-                rows = [row if at["sequence"] else row | _UNNUMBERED for row, at in zip(rows, there, strict=False)]
+                rows = [
+                    row if at["sequence"] else row | _UNNUMBERED for row, at in zip(rows, there[name], strict=False)
+                ]
             if name != "event_heads":
-                assert rows == there, f"{name} are {rows} on SQLite, {there} on PostgreSQL"
-        return one
+                assert rows == there[name], f"{name} are {rows} on SQLite, {there[name]} on PostgreSQL"
+        return Found(here)
 
     def number(self) -> None:
         """Give numbers to all events: now the chains are equal, too."""
         for plane in self.planes:
             for tenant_id in ("root", "acme", "globex"):
                 plane.store.number_events(tenant_id)
-        one, other = (_read(plane, found_in).rows for plane in self.planes)
-        assert one == other, "the chains of events differ"
+        here, there = self.rows()
+        assert here == there, "the chains of events differ"
+
+    def rows(self) -> tuple[dict[str, Rows], dict[str, Rows]]:
+        """All rows of both, by table. They are read after every step, so with as little ado as can be."""
+        here: dict[str, Rows] = {}
+        for table in TABLES:
+            found = self.sqlite.execute(f"SELECT * FROM {table.name} ORDER BY {_key(table)}")
+            names = [column[0] for column in found.description]
+            here[table.name] = [dict(zip(names, map(_as_json, row), strict=True)) for row in found]
+        there = self.postgresql.execute(_ALL).fetchone()
+        assert there is not None
+        return here, there[0]
 
     def begin(self, *, wakes: bool) -> None:
         """Forget all that was done; `wakes`: what waits is tried at once when something came free."""
@@ -97,9 +113,8 @@ class Pair:
             assert plane.store._database.write(_empty) is None  # type: ignore[attr-defined]
             plane.time.now, plane.time.ticks = START, 0
             bare = replace(plane.service, freed=lambda _: None)
-            woken = replace(bare, freed=lambda pool_id, service=bare: rounds.in_pool(service, pool_id))
-            plane.service = woken if wakes else bare
-            plane.handle = handler(plane.service, Tokens(plane.store, plane.time))
+            plane.service = replace(bare, freed=partial(rounds.in_pool, bare)) if wakes else bare
+            plane.handle = handler(plane.service, _caller)
         self.say(yes)
         self.turns = 0
         self.turn()
@@ -122,9 +137,15 @@ class Pair:
 _UNNUMBERED = {"sequence": None, "hash": None}
 
 
-def _read(plane: Plane, work: Callable[[Connection], T]) -> T:
-    found: T = plane.store._database.read(work)  # type: ignore[attr-defined]
-    return found
+def _caller(token: str) -> Caller:
+    """Who asks is believed: it is not what sequences are about, and would be most of their time."""
+    who = token.removeprefix("bc_")
+    return Caller(identity_id=who, tenant_id=IDENTITIES[who])
+
+
+def _as_json(value: Any) -> Any:
+    """A value of SQLite's as PostgreSQL writes it into JSON."""
+    return rf"\x{value.hex()}" if isinstance(value, bytes) else value
 
 
 def _empty(connection: Connection) -> None:
@@ -132,13 +153,27 @@ def _empty(connection: Connection) -> None:
         connection.execute(table.delete())
 
 
+def _key(table: Table) -> str:
+    return ", ".join(column.name for column in table.primary_key)
+
+
+def _rows(table: Table) -> str:
+    return f"'{table.name}', (SELECT coalesce(json_agg(x ORDER BY {_key(table)}), '[]') FROM {table.name} x)"
+
+
+_ALL = f"SELECT json_build_object({', '.join(map(_rows, TABLES))})"
+
+
 @contextmanager
 def pair_of(directory: Path, postgres_url: str) -> Iterator[Pair]:
-    chances = Chance(), Chance()
-    urls = f"sqlite:///{directory / 'pair.sqlite'}", postgres_url
+    """A pair on an SQLite file in the directory and on a PostgreSQL database."""
+    chances, path = (Chance(), Chance()), directory / "pair.sqlite"
+    urls = f"sqlite:///{path}", postgres_url
     one, other = (billed(open_plane(url, entropy=chance), Bills()) for url, chance in zip(urls, chances, strict=True))
+    here = sqlite3.connect(path, isolation_level=None)
+    there = psycopg.connect(postgres_url.replace("+psycopg", "", 1), autocommit=True)
     try:
-        yield Pair((one, other), chances)
+        yield Pair((one, other), here, there, chances)
     finally:
-        one.store.close()
-        other.store.close()
+        for each in (here, there, one.store, other.store):
+            each.close()

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from better_compute.reconcilers import admission, hosts, placer, rounds
 from tests.better_compute import wishes
@@ -27,10 +27,10 @@ one_of = st.sampled_from
 N = st.integers(0, 999)
 """Which of what there is."""
 SOMEBODY = one_of(["sa_fleet", "sa_acme", "sa_globex", "sa_eu"])
-ASKER = one_of([None, None, None, None, None, None, None, "sa_other", "sa_acme", "sa_globex", "sa_eu"])
+ASKER = one_of([*[None] * 14, "sa_other", "sa_acme", "sa_globex", "sa_eu"])
 """Who asks for something; None: who owns it."""
-BOOKER = one_of(["sa_acme", "sa_globex", "sa_fleet", "sa_acme2", "sa_eu"])
-TENANT = one_of(["acme", "globex", "acme", "globex", "root", "acme-eu", "sleepy", "nobody"])
+BOOKER = one_of([*["sa_acme", "sa_globex", "sa_fleet"] * 3, "sa_acme2", "sa_eu"])
+TENANT = one_of([*["acme", "globex"] * 4, "root", "acme-eu", "sleepy", "nobody"])
 EXPECTED = one_of([None, None, None, None, 0, 0, -1])
 """A version: none, or one so far from that of today."""
 PASSING = one_of([1, 1_000, 61_000, HOUR, 25 * HOUR])
@@ -43,14 +43,48 @@ LISTS = [
     "events/list",
     "usage/list",
 ]
-_RESERVING = {
-    "n": N,
-    "who": BOOKER,
-    "atoms": one_of(wishes.AMOUNTS),
-    "scalars": one_of(wishes.SCALARS),
-    "selectors": one_of(wishes.SELECTORS),
-    "key": one_of([None, None, None, "j1", "j2", "j3"]),
-}
+WISH = st.fixed_dictionaries(
+    {
+        "n": N,
+        "atoms": one_of(wishes.AMOUNTS),
+        "scalars": one_of(wishes.SCALARS),
+        "selectors": one_of(wishes.SELECTORS),
+        "key": one_of([None, None, None, "j1", "j2", "j3"]),
+    }
+)
+WISHES = st.lists(st.tuples(BOOKER, WISH), min_size=1, max_size=4)
+
+
+_EVENTS: list[Body] = [{}, {"order": "desc"}, {"types": ["pool.*", "node.joined"]}, {"after": 9}, {"latest": True}]
+
+
+class Step(NamedTuple):
+    name: str
+    given: Body
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.given.items())})"
+
+
+_STEPS: dict[str, tuple[int, st.SearchStrategy[Body]]] = {}
+"""Name -> how often of a hundred times, about, and with what."""
+F = TypeVar("F", bound=Callable[..., None])
+
+
+def step(often: int, **given: st.SearchStrategy[Any]) -> Callable[[F], F]:
+    """Steps are drawn as one rule: of many rules hypothesis would leave out half in each sequence."""
+
+    def add(work: F) -> F:
+        _STEPS[work.__name__] = often, st.fixed_dictionaries(given)
+        return work
+
+    return add
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> Step:
+    name = draw(one_of([name for name, (often, _) in sorted(_STEPS.items()) for _ in range(often)]))
+    return Step(name, draw(_STEPS[name][1]))
 
 
 class Sequences(RuleBasedStateMachine):
@@ -65,8 +99,8 @@ class Sequences(RuleBasedStateMachine):
         self.tokens: list[str] = []
         self.booked: list[tuple[str, Body]] = []
 
-    @initialize(shapes=st.lists(one_of(wishes.POOLS), min_size=1, max_size=2), wakes=st.booleans())
-    def a_fleet(self, shapes: list[Body], wakes: bool) -> None:
+    @initialize(shapes=st.lists(one_of(wishes.POOLS), min_size=1, max_size=2), wakes=st.booleans(), booked=WISHES)
+    def a_fleet(self, shapes: list[Body], wakes: bool, booked: list[tuple[str, Body]]) -> None:
         self.pair.begin(wakes=wakes)
         for i, shape in enumerate(shapes):
             self.create_pool(None, shape, f"k{i}")
@@ -78,10 +112,15 @@ class Sequences(RuleBasedStateMachine):
                 self.holds()
             self.come(pool, wishes.INVENTORIES[0], {})
             self.holds()
+        self.reserve(booked)
+
+    @rule(step=steps())
+    def does(self, step: Step) -> None:
+        getattr(self, step.name)(**step.given)
 
     # What is asked
 
-    @rule(who=ASKER, shape=one_of(wishes.SHAPES), key=one_of([None, "k0", "k1", "k2"]))
+    @step(4, who=ASKER, shape=one_of(wishes.SHAPES), key=one_of([None, "k0", "k1", "k2"]))
     def create_pool(self, who: str | None, shape: Body, key: str | None) -> None:
         who = who or "sa_fleet"
         tenant_id = IDENTITIES[who]
@@ -92,7 +131,8 @@ class Sequences(RuleBasedStateMachine):
             body["providerAccountId"] = "pa_acme"
         self.pair.ask(who, "pools/create", body)
 
-    @rule(
+    @step(
+        6,
         n=N,
         who=ASKER,
         policy=one_of([*wishes.POLICIES, None]),
@@ -109,14 +149,15 @@ class Sequences(RuleBasedStateMachine):
             body["policy"] = {**kept, **policy}
         self.pair.ask(who or self.owner(pool), "pools/update", body | _version(expected, pool["version"]))
 
-    @rule(n=N, who=ASKER, expected=EXPECTED)
+    @step(3, n=N, who=ASKER, expected=EXPECTED)
     def archive(self, n: int, who: str | None, expected: int | None) -> None:
         pool = self.pool(n)
-        if n % 3 == 0:  # most pools live long
+        if n % 2:  # most pools live long
             body = {"poolId": pool["id"], **_version(expected, pool["version"])}
             self.pair.ask(who or self.owner(pool), "pools/archive", body)
 
-    @rule(
+    @step(
+        7,
         n=N,
         who=ASKER,
         tenant_id=TENANT,
@@ -130,14 +171,14 @@ class Sequences(RuleBasedStateMachine):
         version = _version(expected, self.offer_version(pool, tenant_id))
         self.pair.ask(who or self.owner(pool), "pools/offer", body | version)
 
-    @rule(n=N, who=ASKER, tenant_id=TENANT, expected=EXPECTED)
+    @step(3, n=N, who=ASKER, tenant_id=TENANT, expected=EXPECTED)
     def unoffer(self, n: int, who: str | None, tenant_id: str, expected: int | None) -> None:
         pool = self.pool(n)
         version = _version(expected, self.offer_version(pool, tenant_id))
         body = {"poolId": pool["id"], "toTenantId": tenant_id, **version}
         self.pair.ask(who or self.owner(pool), "pools/unoffer", body)
 
-    @rule(n=N, who=ASKER, tenant_id=TENANT, quota=one_of(wishes.QUOTAS), expected=EXPECTED)
+    @step(6, n=N, who=ASKER, tenant_id=TENANT, quota=one_of(wishes.QUOTAS), expected=EXPECTED)
     def set_quota(self, n: int, who: str | None, tenant_id: str, quota: Body, expected: int | None) -> None:
         pool = self.pool(n)
         is_owner = tenant_id == pool["owner_id"]
@@ -145,71 +186,73 @@ class Sequences(RuleBasedStateMachine):
         body = {"poolId": pool["id"], "toTenantId": tenant_id, **self.quota_of(pool, quota)}
         self.pair.ask(who or self.owner(pool), "quotas/set", body | _version(expected, held))
 
-    @rule(n=N, inventory=one_of(wishes.INVENTORIES), more=one_of(wishes.MACHINES))
+    @step(7, n=N, inventory=one_of(wishes.INVENTORIES), more=one_of(wishes.MACHINES))
     def machine_comes(self, n: int, inventory: Body, more: Body) -> None:
         self.come(self.pool(n), inventory, more)
 
-    @precondition(lambda self: self.tokens)
-    @rule(n=N, who=ASKER, passing=PASSING)
+    @step(2, n=N, who=ASKER, passing=PASSING)
     def machine_knocks(self, n: int, who: str | None, passing: int) -> None:
         """With a token that may be used up, expired by now, or of another pool."""
+        if not self.tokens:
+            return
         pool = self.pool(n)
         self.pair.turn(passing)
         body = {"poolId": pool["id"], "joinToken": self.tokens[n // 7 % len(self.tokens)], "inventory": {}}
         self.pair.ask(who or self.owner(pool), "nodes/join", body)
 
-    @precondition(lambda self: self.found.nodes)
-    @rule(n=N, who=ASKER, inventory=one_of(wishes.INVENTORIES))
+    @step(5, n=N, who=ASKER, inventory=one_of(wishes.INVENTORIES))
     def report(self, n: int, who: str | None, inventory: Body) -> None:
+        if not self.found.nodes:
+            return
         node, pool = self.node(n)
         body = {"nodeId": node["id"], "inventory": _inventory(pool, inventory)}
         self.pair.ask(who or self.owner(pool), "nodes/report", body)
 
-    @precondition(lambda self: self.found.nodes)
-    @rule(n=N, who=ASKER, stated=one_of(wishes.CONTROLS))
+    @step(4, n=N, who=ASKER, stated=one_of(wishes.CONTROLS))
     def set_control(self, n: int, who: str | None, stated: Body) -> None:
+        if not self.found.nodes:
+            return
         node, pool = self.node(n)
         self.pair.ask(who or self.owner(pool), "nodes/setControl", {"nodeId": node["id"], **stated})
 
-    @precondition(lambda self: self.found.nodes)
-    @rule(n=N, who=ASKER)
+    @step(3, n=N, who=ASKER)
     def remove_machine(self, n: int, who: str | None) -> None:
+        if not self.found.nodes:
+            return
         node, pool = self.node(n)
         self.pair.ask(who or self.owner(pool), "nodes/remove", {"nodeId": node["id"]})
 
-    def _reserve(self, n: int, who: str, atoms: int, scalars: Body, selectors: Body | None, key: str | None) -> None:
-        seen = [p for p in self.found.pools.values() if self.found.is_seen(p["id"], IDENTITIES[who])]
-        pool = seen[n % len(seen)] if seen and n % 8 else self.pool(n)
-        atom = ATOMS[pool["sharing"]] if n % 13 else "gpu.slot"
-        body: Body = {"poolId": pool["id"], "resources": {atom: atoms, **scalars}}
-        if selectors is not None:
-            body["selectors"] = selectors
-        if key is not None:
-            body["idempotencyKey"] = key
-        self.pair.ask(who, "reservations/create", body)
-        self.booked.append((who, body))
+    @step(12, booked=WISHES)
+    def reserve(self, booked: list[tuple[str, Body]]) -> None:
+        for who, wish in booked:
+            self.reserve_one(who, **wish)
+            self.holds()
 
-    # Every rule has the same chance: what is to come often has several.
-    reserve = rule(**_RESERVING)(_reserve)
-    reserve_more = rule(**_RESERVING)(_reserve)
-    reserve_yet_more = rule(**_RESERVING)(_reserve)
+    @step(3, who=BOOKER, wish=WISH, many=st.integers(2, 5))
+    def reserve_the_same(self, who: str, wish: Body, many: int) -> None:
+        """Several that are alike, until something has no more room."""
+        for _ in range(many):
+            self.reserve_one(who, **wish | {"key": None, "selectors": None})
+            self.holds()
 
-    @precondition(lambda self: self.booked)
-    @rule(n=N, other=one_of([{}, {}, {"resources": {"gpu": 7}}, {"selectors": {"rack": "r7"}}]))
+    @step(4, n=N, other=one_of([{}, {}, {"resources": {"gpu": 7}}, {"selectors": {"rack": "r7"}}]))
     def reserve_again(self, n: int, other: Body) -> None:
+        if not self.booked:
+            return
         who, body = self.booked[-1 - n % min(4, len(self.booked))]
         self.pair.ask(who, "reservations/create", {"idempotencyKey": "j4", **body, **other})
 
-    @precondition(lambda self: self.found.reservations)
-    @rule(n=N, who=ASKER)
+    @step(10, n=N, who=ASKER)
     def end(self, n: int, who: str | None) -> None:
+        if not self.found.reservations:
+            return
         every = [*self.found.reservations.values()]
         live = [r for r in every if r["state"] in LIVE]
         r = live[n % len(live)] if live and n % 5 else every[n % len(every)]
         whose = r["created_by"] if n % 2 else self.owner(self.found.pools[r["pool_id"]])
         self.pair.ask(who or whose, "reservations/end", {"reservationId": r["id"]})
 
-    @rule(n=N, who=SOMEBODY)
+    @step(3, n=N, who=SOMEBODY)
     def look(self, n: int, who: str) -> None:
         things = (self.found.pools, wishes.OF_A_POOL["pools/get"], "pools/get")
         of_machines = (self.found.nodes, wishes.OF_A_MACHINE["nodes/get"], "nodes/get")
@@ -218,7 +261,7 @@ class Sequences(RuleBasedStateMachine):
             if ids := [*found]:
                 self.pair.ask(who, operation, body(ids[n % len(ids)]))
 
-    @rule(operation=one_of(LISTS), n=N, who=SOMEBODY, limit=st.integers(1, 4))
+    @step(6, operation=one_of(LISTS), n=N, who=SOMEBODY, limit=st.integers(1, 4))
     def walk(self, operation: str, n: int, who: str, limit: int) -> None:
         """A list in small pages is the list in one."""
         body = self.listing(operation, n)
@@ -228,7 +271,7 @@ class Sequences(RuleBasedStateMachine):
             return
         assert [*self.pages(who, operation, {**body, "limit": limit})] == whole.data["items"]
 
-    @rule(who=SOMEBODY, n=N)
+    @step(2, who=SOMEBODY, n=N)
     def use(self, who: str, n: int) -> None:
         """Hours are what the stretches of usage come to."""
         start, end = self.pair.now - n * HOUR // 100, self.pair.now + n % 3 * HOUR + 1
@@ -237,17 +280,21 @@ class Sequences(RuleBasedStateMachine):
         wanted = {key: _decimal(amount) for key, amount in hours.items()}
         assert {(i["poolId"], i["tenantId"], i["meter"]): i["hours"] for i in items} == wanted, "usage"
 
+    @step(2)
+    def events_are_numbered(self) -> None:
+        self.pair.number()
+
     # What happens by itself
 
-    @rule(passing=PASSING)
+    @step(4, passing=PASSING)
     def time_passes(self, passing: int) -> None:
         self.pair.turn(passing)
 
-    @rule(word=one_of([yes, yes, yes, no, down]))
+    @step(3, word=one_of([yes, yes, yes, no, down]))
     def billing_says(self, word: Any) -> None:
         self.pair.say(word)
 
-    @rule()
+    @step(4)
     def hosts_are_kept(self) -> None:
         self.pair.do(hosts.vps_hosts)
         self.pair.do(hosts.capacity_hosts)
@@ -256,15 +303,15 @@ class Sequences(RuleBasedStateMachine):
         assert not said, "\n".join(["2: hosts are not kept", *said])
         assert self.pair.do(lambda s: (hosts.vps_hosts(s), hosts.capacity_hosts(s))) == (0, 0)
 
-    @rule()
+    @step(6)
     def placer_tries(self) -> None:
         self.pair.do(placer.place_all)
 
-    @rule()
+    @step(7)
     def admission_lets_in(self) -> None:
         self.pair.do(admission.admit_all)
 
-    @rule()
+    @step(3)
     def round_is_done(self) -> None:
         with self.pair.ticking():
             self.pair.do(rounds.everywhere)
@@ -289,39 +336,40 @@ class Sequences(RuleBasedStateMachine):
         """What a stranger is told of something is what it is told of nothing."""
         turn = self.pair.turns
         tenant_id, who = [*OWNERS.items(), ("acme-eu", "sa_eu")][turn % 4]
-        for hidden, operations in self.hidden_from(tenant_id):
-            if hidden:
-                operation = [*operations][turn // 4 % len(operations)]
-                body = operations[operation]
-                there = self.pair.ask(who, operation, body(hidden[turn % len(hidden)]))
-                absent = self.pair.ask(who, operation, body(ABSENT))
-                assert there.raw == absent.raw, f"9: {operation} says {there.value} of what is hidden, {absent.value}"
+        hidden, operations = self.hidden_from(tenant_id)[turn // 4 % 4]
+        if hidden:
+            operation = [*operations][turn // 16 % len(operations)]
+            body = operations[operation]
+            there = self.pair.ask(who, operation, body(hidden[turn % len(hidden)]))
+            absent = self.pair.ask(who, operation, body(ABSENT))
+            assert there.raw == absent.raw, f"9: {operation} says {there.value} of what is hidden, {absent.value}"
 
-    def hidden_from(self, tenant_id: str) -> Iterator[tuple[list[str], dict[str, Callable[[str], Body]]]]:
+    def hidden_from(self, tenant_id: str) -> list[tuple[list[str], wishes.Bodies]]:
         """Ids, and what to ask of them."""
         found = self.found
         its = {p for p, pool in found.pools.items() if pool["owner_id"] == tenant_id}
         booked = {r["pool_id"] for r in found.reservations.values() if r["tenant_id"] == tenant_id}
-        yield [p for p in found.pools if not found.is_seen(p, tenant_id) and p not in booked], wishes.OF_A_POOL
-        yield [p for p in found.pools if p not in its], wishes.OF_ITS_OWNER
-        machines = found.nodes.values()
-        yield (
-            [n["id"] for n in machines if n["pool_id"] not in its and n["owner_tenant_id"] != tenant_id],
-            wishes.OF_A_MACHINE,
-        )
-        yield (
-            [r["id"] for r in found.reservations.values() if r["pool_id"] not in its and r["tenant_id"] != tenant_id],
-            wishes.OF_A_RESERVATION,
-        )
-
-    def teardown(self) -> None:
-        self.pair.number()
+        unseen = [p for p in found.pools if not found.is_seen(p, tenant_id) and p not in booked]
+        others = [p for p in found.pools if p not in its]
+        machines = [
+            n["id"] for n in found.nodes.values() if n["pool_id"] not in its and n["owner_tenant_id"] != tenant_id
+        ]
+        reservations = [
+            r["id"] for r in found.reservations.values() if r["pool_id"] not in its and r["tenant_id"] != tenant_id
+        ]
+        return [
+            (unseen, wishes.OF_A_POOL),
+            (others, wishes.OF_ITS_OWNER),
+            (machines, wishes.OF_A_MACHINE),
+            (reservations, wishes.OF_A_RESERVATION),
+        ]
 
     # What there is
 
     def pool(self, n: int) -> Any:
-        pools = [*self.found.pools.values()]
-        return pools[n % len(pools)]
+        """The older ones more often: there is more in them."""
+        pools = sorted(self.found.pools.values(), key=lambda pool: pool["created_at"])
+        return pools[min(n % len(pools), n // 10 % len(pools))]
 
     def node(self, n: int) -> tuple[Any, Any]:
         """A machine and its pool."""
@@ -349,6 +397,20 @@ class Sequences(RuleBasedStateMachine):
             body = {"poolId": pool["id"], "joinToken": self.tokens[-1], "inventory": _inventory(pool, inventory)}
             self.pair.ask(who, "nodes/join", body | more)
 
+    def reserve_one(self, who: str, n: int, atoms: int, scalars: Body, selectors: Body | None, key: str | None) -> None:
+        hosted = {node["pool_id"] for node in self.found.nodes.values()} if n % 3 else self.found.pools.keys()
+        pools = [p for p in self.found.pools.values() if p["archived_at"] is None and p["id"] in hosted]
+        seen = [p for p in pools if self.found.is_seen(p["id"], IDENTITIES[who])]
+        pool = seen[n % len(seen)] if seen and n % 12 != 7 else self.pool(n)
+        atom = "gpu.slot" if n % 16 == 5 else ATOMS[pool["sharing"]]
+        body: Body = {"poolId": pool["id"], "resources": {atom: atoms, **scalars}}
+        if selectors is not None:
+            body["selectors"] = selectors
+        if key is not None:
+            body["idempotencyKey"] = key
+        self.pair.ask(who, "reservations/create", body)
+        self.booked.append((who, body))
+
     def listing(self, operation: str, n: int) -> Body:
         body: Body = {"include": ["offers", "rollup"]} if operation == "pools/list" else {}
         if operation == "usage/list":
@@ -358,9 +420,7 @@ class Sequences(RuleBasedStateMachine):
         if operation == "reservations/list" and n % 4 == 0:
             body["states"] = ["placed", "ended"]
         if operation == "events/list":
-            body = [{}, {"order": "desc"}, {"types": ["pool.*", "node.joined"]}, {"after": n % 20}, {"latest": True}][
-                n % 5
-            ]
+            body = _EVENTS[n % len(_EVENTS)]
         return body
 
     def pages(self, who: str, operation: str, body: Body) -> Iterator[Any]:

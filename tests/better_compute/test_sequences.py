@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import Phase, seed, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests import postgres
+from tests.better_compute.faults import FAULTS, Fault
 from tests.better_compute.pair import Pair, pair_of
 from tests.better_compute.sequences import Sequences
 
 LENGTH = 50
-"""Steps of a sequence."""
+"""Steps of a sequence, as hypothesis counts them: some are several."""
 
 
 @pytest.fixture(scope="module")
@@ -30,15 +31,22 @@ def run(pair: Pair, number: int, sequences: int, *, shrinks: bool = True) -> Non
         pass
 
     OfPair.pair = pair
-    phases = [Phase.generate, Phase.shrink] if shrinks else [Phase.generate]
     chosen = settings(
-        max_examples=sequences, stateful_step_count=LENGTH, database=None, phases=phases, report_multiple_bugs=False
+        max_examples=sequences,
+        stateful_step_count=LENGTH,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate, Phase.shrink] if shrinks else [Phase.generate],
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
     )
     run_state_machine_as_test(OfPair, settings=chosen)
 
 
-@pytest.mark.parametrize("number", range(2))
-def test_any_sequence_keeps_the_invariants(pair: Pair, number: int) -> None:
-    run(pair, number, 50)
-    print(pair.steps)
-    print("\n".join(f"{k} {v}" for k, v in sorted(pair.seen.items())))
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_fault_is_caught_by_the_invariant_that_it_breaks(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, fault: Fault
+) -> None:
+    fault.plant(monkeypatch, pair)
+    with pytest.raises(AssertionError, match=f"^{fault.caught}"):
+        run(pair, 0, 30, shrinks=False)

@@ -8,6 +8,8 @@ from typing import Any
 from tests.better_compute.bills import METERED
 
 Body = dict[str, Any]
+Bodies = dict[str, Callable[[str], Body]]
+"""Operation -> its input about something with an id."""
 
 H100 = "NVIDIA H100 80GB HBM3"
 MODELS = {"H100": H100, "L40S": "NVIDIA L40S", "H200": "NVIDIA H200"}
@@ -21,7 +23,7 @@ POOLS: list[Body] = [
     _METAL,
     {**_METAL, "policy": METERED},
     {**_METAL, "policy": {"maxPending": "1h", "overcommit": 2}, "ownerQuota": _ROWS},
-    {**_METAL, "sharing": "mig", "policy": _CUT, "ownerQuota": _ROWS},
+    {**_METAL, "sharing": "mig", "policy": _CUT | METERED, "ownerQuota": _ROWS},
     {"class": "vps-host", "gpuModel": "L40S", "policy": {"overcommit": {"vcpu": 2.5, "diskGiB": 0.5}}},
     {**_METAL, "policy": {"singleTenant": True, "hostReserve": {"vcpu": 4, "memoryGiB": 7.5}}},
 ]
@@ -89,12 +91,19 @@ CONTROLS: list[Body] = [
 ]
 
 AMOUNTS = [1, 1, 2, 3, 4, 6]
-SCALARS: list[Body] = [{}, {}, {}, {"vcpu": 8}, {"memoryGiB": 30, "vcpu": 1}, {"hugepages2Mi": 256}, {"vcpus": 1}]
+SCALARS: list[Body] = [
+    {},
+    {},
+    {},
+    {},
+    {},
+    {"vcpu": 8},
+    {"memoryGiB": 30, "vcpu": 1},
+    {"hugepages2Mi": 256},
+    {"vcpus": 1},
+]
 SELECTORS: list[Body | None] = [
-    None,
-    None,
-    None,
-    None,
+    *[None] * 10,
     {"rack": "r1"},
     {"rack": ["r1", "r2"], "vramGiB": [80, 96]},
     {"gpuProduct": H100},
@@ -102,7 +111,7 @@ SELECTORS: list[Body | None] = [
     {"rack": "r9"},
 ]
 
-OF_A_POOL: dict[str, Callable[[str], Body]] = {
+OF_A_POOL: Bodies = {
     "pools/get": lambda pool: {"poolId": pool, "include": ["offers", "rollup"]},
     "quotas/list": lambda pool: {"poolId": pool},
     "reservations/create": lambda pool: {"poolId": pool, "resources": {"gpu": 1}},
@@ -110,7 +119,7 @@ OF_A_POOL: dict[str, Callable[[str], Body]] = {
 }
 """What a tenant asks of a pool that it sees."""
 
-OF_ITS_OWNER: dict[str, Callable[[str], Body]] = {
+OF_ITS_OWNER: Bodies = {
     "pools/update": lambda pool: {"poolId": pool, "policy": {"maxPending": "2h"}},
     "pools/archive": lambda pool: {"poolId": pool, "expectedVersion": 1},
     "pools/offer": lambda pool: {"poolId": pool, "toTenantId": "umbrella", "quota": {"gpu": 1}},
@@ -123,13 +132,13 @@ OF_ITS_OWNER: dict[str, Callable[[str], Body]] = {
 }
 """What the owner of a pool asks of it."""
 
-OF_A_MACHINE: dict[str, Callable[[str], Body]] = {
+OF_A_MACHINE: Bodies = {
     "nodes/get": lambda node: {"nodeId": node},
     "nodes/report": lambda node: {"nodeId": node, "inventory": {}},
     "nodes/setControl": lambda node: {"nodeId": node, "control": "tenant"},
     "nodes/remove": lambda node: {"nodeId": node},
 }
-OF_A_RESERVATION: dict[str, Callable[[str], Body]] = {
+OF_A_RESERVATION: Bodies = {
     "reservations/get": lambda reservation: {"reservationId": reservation},
     "reservations/end": lambda reservation: {"reservationId": reservation},
 }
