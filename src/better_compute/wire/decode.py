@@ -100,13 +100,13 @@ def pool(view: PoolView) -> Pool:
 
 
 def pool_state(view: PoolView) -> PoolState:
-    """The aggregate as the acting tenant sees it: with offers and rollup when it owns the pool, and they were asked
-    for; with its own quota rows alone when the pool was offered to it."""
+    """The aggregate as the acting tenant sees it: with offers, the rows in use without one, and rollup when it owns the
+    pool, and they were asked for; with its own quota rows alone when the pool was offered to it."""
     own = pool(view)
     if view.owned and (view.offers is UNSET or view.rollup is UNSET):
         raise ValueError(f"pool {view.id} is owned and shows no offers or no rollup")
     quotas: dict[str, dict[str, QuotaRow]] = {}
-    for row in view.quotas:
+    for row in (*view.quotas, *(view.kept or ())):
         quotas.setdefault(row.tenant_id, {})[row.resource] = _row(row.max, row.used)
     offers = {}
     for offered in view.offers or ():

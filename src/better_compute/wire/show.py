@@ -109,9 +109,16 @@ def pool(state: PoolState, pool: Pool, tenant_id: str, include: Collection[str] 
         view.offers_version = pool.offers_version
         if "offers" in include:
             view.offers = [offer(pool.id, o, state.rows(tenant)) for tenant, o in sorted(state.offers.items())]
+            view.kept = _kept(state, pool) or UNSET
         if "rollup" in include:
             view.rollup = rollup(pool, state.rollup)
     return view
+
+
+def _kept(state: PoolState, pool: Pool) -> list[QuotaView]:
+    """What is in use by tenants without an offer: of a withdrawal such rows alone are left that matter."""
+    found = sorted(state.quotas.keys() - state.offers.keys() - {pool.owner_id})
+    return [row for tenant_id in found for row in quotas(tenant_id, pool.id, state.rows(tenant_id)) if row.used]
 
 
 def problem(problem: Problem) -> ProblemView:

@@ -105,7 +105,10 @@ def _is_live(live: ExplainedLive, verbose: bool) -> Iterator[Section]:
         Item(subject="machines", details=tuple(_machines(live["machines"], live["atom"]))),
     ]
     yield Section(title="Live", items=tuple(items), in_columns=True)
-    tenants = (Item(subject=escape(one["tenantId"]), details=tuple(_tenancy(one))) for one in live["tenants"])
+    tenants = (
+        Item(subject=escape(one["tenantId"]), details=tuple(_tenancy(one, is_owner=n == 0)))
+        for n, one in enumerate(live["tenants"])
+    )
     yield Section(title="Tenants", items=tuple(tenants), in_columns=True)
 
 
@@ -136,9 +139,11 @@ def _machines(machines: Machines, atom: str) -> Iterator[str]:
         yield f"{machines['tenantOwnedNodes']:,} owned by tenants"
 
 
-def _tenancy(one: Tenancy) -> Iterator[str]:
+def _tenancy(one: Tenancy, *, is_owner: bool) -> Iterator[str]:
     """The owner needs no offer; what others have without one is left of a withdrawal."""
     rows = one["rows"]
+    if not (one["offered"] or is_owner):
+        yield "no offer"
     yield ", ".join(f"{escape(r['resource'])} {r['used']:,} of {values.limit(r['max'])}" for r in rows) or "no rows"
     yield from _extras(one["priority"], one["includeDescendants"])
     work = {"pending": one["pending"], "placed": one["placed"], "active": one["active"]}

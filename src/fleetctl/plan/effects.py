@@ -19,7 +19,7 @@ def of_archive(live: PoolState, pool: Pool) -> tuple[str, ...]:
         "cannot be undone: no pool can have this key again",
         *([f"withdraws what it offers to {listed(held, 'tenant')}"] if held else ()),
         *_ended(live.rollup.work),
-        *_booked(live.booked),
+        *booked(live.booked),
     )
 
 
@@ -29,7 +29,7 @@ def of_unoffer(live: PoolState, tenant_id: str) -> tuple[str, ...]:
     return (
         f"{tenant_id} no longer sees the pool",
         *_ended({tenant_id: work[tenant_id]} if tenant_id in work else {}),
-        *_booked({resource: row.used for resource, row in live.rows(tenant_id).items()}),
+        *booked({resource: row.used for resource, row in live.rows(tenant_id).items()}),
     )
 
 
@@ -94,10 +94,12 @@ def _most_first(found: tuple[int, str]) -> tuple[int, str]:
     return -found[0], found[1]
 
 
-def _booked(used: Mapping[str, int]) -> Iterator[str]:
-    amounts = [f"{number} {resource}" for resource, number in sorted(used.items()) if number]
-    if amounts:
-        yield f"{joined(amounts)} in use stay booked"
+def booked(used: Mapping[str, int]) -> Iterator[str]:
+    """What stays booked of each resource; nothing where nothing is in use."""
+    numbers = [(number, resource) for resource, number in sorted(used.items()) if number]
+    if numbers:
+        amounts = joined([f"{number} {resource}" for number, resource in numbers])
+        yield f"{amounts} in use {'stays' if [number for number, _ in numbers] == [1] else 'stay'} booked"
 
 
 def _waiting(live: PoolState, tenant_id: str, quota: Mapping[str, int]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from fleetctl.consequences import Consequences
 from fleetctl.ledger import Amount, Ledger, Share, Stock
 from fleetctl.live import Live
 from fleetctl.plan import Operation
+from fleetctl.plan.effects import booked
 from fleetctl.plan.grants import Grant
 from fleetctl.report import forms
 from fleetctl.words import count, joined, listed, unit
@@ -175,14 +176,12 @@ def _ending(ended: Sequence[Grant], archived: Sequence[Operation], tenant_id: st
     pools = {*(grant.operation.pool_id for grant in ended), *(operation.pool_id for operation in archived)}
     waiting = [live.pools[pool_id].rollup.work.get(tenant_id) for pool_id in pools]
     pending = sum(work.pending for work in waiting if work)
-    running, booked = 0, Counter[str]()
+    running, used = 0, Counter[str]()
     for state in (live.pools[operation.pool_id] for operation in archived):
         running += (work := state.rollup.total_work.running)
-        booked.update({} if work else state.booked)
+        used.update({} if work else state.booked)
     told = [f"{count(pending, 'pending reservation')} will fail"] if pending else []
     if running:
         told.append(f"{count(running, 'placed or active reservation')} {'runs' if running == 1 else 'run'} on")
-    if booked:
-        amounts = [f"{number} {resource}" for resource, number in sorted(booked.items())]
-        told.append(f"{joined(amounts)} in use stay booked")
+    told += booked(used)
     return "".join(f"; {each}" for each in told)

@@ -115,3 +115,15 @@ def test_what_an_owner_is_shown_reads_back_as_it_was() -> None:
     view = show.rollup(POOL, STATE.rollup)
     sent = msgspec.json.decode(msgspec.json.encode(view), type=type(view))
     assert decode.rollup(sent) == STATE.rollup
+
+
+def test_an_owner_is_told_what_tenants_without_an_offer_still_use() -> None:
+    """And nobody else is; a row that is not in use is of no interest. What is read back is complete."""
+    left = {"initech": {"gpu": QuotaRow(2, 3), "vcpu": QuotaRow(0)}, "umbrella": {"gpu": QuotaRow(0)}}
+    state = PoolState.whole(POOL, dict(STATE.offers), {**STATE.quotas, **left}, STATE.rollup)
+    view = show.pool(state, POOL, "root", ("offers", "rollup"))
+    assert msgspec.json.decode(msgspec.json.encode(view))["kept"] == [row("initech", "gpu", 2, 3, 0)]
+    assert decode.pool_state(view).rows("initech") == {"gpu": QuotaRow(2, 3)}
+    assert decode.pool_state(view).booked == {"gpu": 4, "vcpu": 5}
+    assert "kept" not in msgspec.json.decode(msgspec.json.encode(show.pool(state, POOL, "acme", ("offers", "rollup"))))
+    assert "kept" not in shown("root", "offers", "rollup")

@@ -77,6 +77,13 @@ class TestAWithdrawal:
             "16 gpu and 64 vcpu in use stay booked",
         )
 
+    def test_of_one_atom_is_told_in_the_singular(self) -> None:
+        state = a_state({"acme": Work(0, 0, 1, 0, 1)}, {"acme": {"gpu": QuotaRow(32, 1)}})
+        assert effects.of_unoffer(state, "acme")[1:] == (
+            "1 placed or active reservation of acme runs on and charges",
+            "1 gpu in use stays booked",
+        )
+
     def test_of_a_tenant_that_runs_nothing_hides_the_pool(self) -> None:
         assert effects.of_unoffer(a_state(), "acme") == ("acme no longer sees the pool",)
 

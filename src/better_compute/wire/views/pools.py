@@ -85,7 +85,8 @@ class RollupView(View):
 
 class PoolView(View, kw_only=True):
     """A pool as the acting tenant sees it; `quotas` are that tenant's own rows. The fields after them are for the
-    owner, the last two only where `include` asks for them."""
+    owner, the last three only where `include` asks for them: `kept` comes with the offers where there is any, and
+    holds the rows of tenants without an offer that are still in use."""
 
     id: str
     owner_tenant_id: str
@@ -107,6 +108,7 @@ class PoolView(View, kw_only=True):
     owner_quota_version: int | UnsetType = UNSET
     offers_version: int | UnsetType = UNSET
     offers: list[OfferView] | UnsetType = UNSET
+    kept: list[QuotaView] | UnsetType = UNSET
     rollup: RollupView | UnsetType = UNSET
 
 
