@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from better_compute.service.actions import ACTIONS
 from tests import postgres
 from tests.better_compute.faults import FAULTS, Fault
 from tests.better_compute.pair import Pair, pair_of
 from tests.better_compute.sequences import Sequences
 
 LENGTH = 50
-"""Steps of a sequence, as hypothesis counts them: some are several."""
+"""Steps of a sequence as hypothesis counts them: some are several operations, each of which is judged."""
+SEQUENCES = 36
+STEPS = 2_500
+"""Operations that one test asks for at least: two tests are the normal run, eight the long one."""
+
+OFTEN = [
+    *((operation, "OK") for operation in ACTIONS if operation.partition("/")[0] in ("pools", "quotas", "nodes")),
+    *((f"reservations/{name}", "OK") for name in ("create", "get", "list", "end")),
+    ("events/list", "OK"),
+    ("usage/list", "OK"),
+    *((state, "") for state in ("placed", "active", "ended")),
+    ("pending", "no-capacity"),
+]
+"""What comes about in every test again and again: operations that are done, states of reservations."""
+REASONS = {
+    ("pending", "quota"),
+    ("placed", "billing could not be asked"),
+    *(("failed", reason) for reason in ("PoolGone", "maxPending", "SPEND_LIMIT_REACHED")),
+}
+CODES = {
+    "ACCESS_DENIED",
+    "CONFLICT",
+    "INVALID_INPUT",
+    "INVALID_STATE",
+    "LIMIT_EXCEEDED",
+    "NOT_FOUND",
+    "SPEND_LIMIT_REACHED",
+    "TENANT_INACTIVE",
+    "UNAVAILABLE",
+    "VERSION_CONFLICT",
+}
+RULES = {
+    *("node.busy", "node.inventory", "node.join", "node.model", "node.token"),
+    *("offer.archived", "offer.sharing", "offer.single", "offer.tenant", "offer.tenantOwned"),
+    *("pool.key", "pool.owner", "pool.update", "quota.exact", "quota.missing", "quota.value", "unoffer.owner"),
+    *("reservation.atoms", "reservation.key", "reservation.resources", "reservation.selectors"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +79,21 @@ def run(pair: Pair, number: int, sequences: int, *, shrinks: bool = True) -> Non
         suppress_health_check=list(HealthCheck),
     )
     run_state_machine_as_test(OfPair, settings=chosen)
+
+
+@pytest.mark.parametrize("number", [0, 1, *(pytest.param(number, marks=pytest.mark.long) for number in range(2, 8))])
+def test_any_sequence_keeps_the_invariants(pair: Pair, number: int) -> None:
+    pair.steps = 0
+    pair.seen.clear()
+    run(pair, number, SEQUENCES)
+    assert pair.steps >= STEPS
+    assert {what: pair.seen[what] for what in OFTEN if pair.seen[what] < 5} == {}, "comes too seldom"
+    codes = Counter[str]()
+    for (operation, code), count in pair.seen.items():
+        codes[code] += count * (operation in ACTIONS)
+    assert CODES - {code for code, count in codes.items() if count > 1} == set(), "no operation says so"
+    assert RULES - {rule for kind, rule in pair.seen if kind == "rule"} == set(), "nothing breaks the rule"
+    assert REASONS - pair.seen.keys() == set(), "no reservation comes to this"
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)

@@ -26,13 +26,13 @@ POOLS: list[Body] = [
     {**_METAL, "sharing": "mig", "policy": _CUT | METERED, "ownerQuota": _ROWS},
     {"class": "vps-host", "gpuModel": "L40S", "policy": {"overcommit": {"vcpu": 2.5, "diskGiB": 0.5}}},
     {**_METAL, "policy": {"singleTenant": True, "hostReserve": {"vcpu": 4, "memoryGiB": 7.5}}},
+    {**_METAL, "sharing": "timeslice", "policy": {"gpu": {"slots": 4}}, "ownerQuota": _ROWS},
+    {**_METAL, "sharing": "mps", "policy": {"gpu": {"slots": 3}, **METERED}, "ownerQuota": _ROWS},
 ]
-"""Those that others may be offered, and machines join as hosts."""
+"""Those that machines join as hosts."""
 
 SHAPES: list[Body] = [
     *POOLS,
-    {**_METAL, "sharing": "timeslice", "policy": {"gpu": {"slots": 4}}, "ownerQuota": _ROWS},
-    {**_METAL, "sharing": "mps", "policy": {"gpu": {"slots": 3}, **METERED}, "ownerQuota": _ROWS},
     {"class": "infra", "gpuModel": "H100"},
     {"class": "provider", "gpuModel": "H100", "providerAccountId": "pa_north", "agent": "none"},
     {**_METAL, "class": "metal"},
@@ -80,7 +80,13 @@ INVENTORIES: list[Body] = [
 ]
 """A number of GPUs stands for so many of the pool's model."""
 
-MACHINES: list[Body] = [{}, {}, {}, {}, {"ownerTenantId": "acme"}, {"ownerTenantId": "nobody"}, {"control": "tenant"}]
+MACHINES: list[Body] = [
+    *[{}] * 5,
+    {"ownerTenantId": "acme"},
+    {"ownerTenantId": "globex"},
+    {"ownerTenantId": "nobody"},
+    {"control": "tenant"},
+]
 CONTROLS: list[Body] = [
     {"control": "tenant"},
     {"control": "platform"},
