@@ -19,19 +19,24 @@ from better_compute.cli.run import run as better_compute
 from fleetctl.cli import run as fleetctl
 
 _BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
-_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d UTC|T\d\d:\d\d:\d\dZ)")
 _SERVER = re.compile(
     r"(?:embedded:\S+|http://127\.0\.0\.1:\d+) \(instance (\S+)\)(?:; --server overrides the files' pin)?"
 )
+_AT = re.compile(r"at (?:embedded:\S+|http://127\.0\.0\.1:\d+): made")
 _ASKS = frozenset({"plan", "apply", "drift", "export", "snapshot", "whoami", "explain"})
 """The commands of fleetctl that ask a control plane."""
+_MOVES = frozenset({("fleetctl", "apply"), ("better-compute", "reservations")})
+"""Commands after which something may be due."""
 
 
 @dataclass(frozen=True)
 class Served:
-    """A server that a lesson runs against, instead of the embedded control plane: a token file for each identity."""
+    """A server that a lesson runs against, instead of the embedded control plane: its database, and a token file for
+    each identity."""
 
     url: str
+    database: str
     tokens: dict[str, Path]
 
     def asked(self, arguments: list[str]) -> list[str]:
@@ -45,6 +50,12 @@ class Served:
             return [*arguments[:at], *arguments[at + 2 :], "--server", self.url, "--token-file", str(token)]
         return arguments
 
+    def settle(self) -> None:
+        """Do what is due, as the embedded control plane does before a command ends: the server does it in its own time,
+        and what is done already is not done again."""
+        with redirect_stdout(io.StringIO()):
+            assert better_compute(["reconcile", "--database", self.database]) == 0
+
 
 def blocks(text: str) -> list[str]:
     return _BLOCK.findall(text)
@@ -57,7 +68,7 @@ def played(text: str, served: Served | None) -> str:
 
 def without_server(text: str) -> str:
     """The same whatever control plane was asked."""
-    return _SERVER.sub(r"(server) (instance \1)", text)
+    return _AT.sub("at (server): made", _SERVER.sub(r"(server) (instance \1)", text))
 
 
 def _played(block: str, served: Served | None) -> Iterator[str]:
@@ -83,6 +94,8 @@ def _run(line: str, served: Served | None) -> tuple[int, str]:
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         code = commands[name](rest)
+    if served and (name, rest[0]) in _MOVES:
+        served.settle()
     if into is not None:
         Path(into).write_text(_TIME.sub("(time)", out.getvalue()))
         return code, ""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from better_compute.bootstrap.world_file import read_world
 from tests.e2e.conftest import serving
 from tests.examples.lessons import Served, blocks, played, without_server
 
@@ -58,12 +59,11 @@ def test_a_lesson_is_the_same_over_the_network(lesson: Path, here: Path, tmp_pat
     database = f"sqlite:///{tmp_path}/served.db"
     with serving(database, "--world", str(here / "world.yaml")) as server:
         tokens = {}
-        for identity in ("sa_fleet", "alice"):
-            if f"id: {identity}," in (here / "world.yaml").read_text():
-                tokens[identity] = tmp_path / f"{identity}.token"
-                tokens[identity].write_text(server.token(identity))
-                tokens[identity].chmod(0o600)
-        now = played(written, Served(server.url, tokens))
+        for identity in read_world(here / "world.yaml").content.identities:
+            tokens[identity.id] = tmp_path / f"{identity.id}.token"
+            tokens[identity.id].write_text(server.token(identity.id))
+            tokens[identity.id].chmod(0o600)
+        now = played(written, Served(server.url, database, tokens))
     assert without_server(now) == without_server(written)
     for kept, made in expected(lesson, here):
         assert without_server(made.read_text()) == without_server(kept.read_text())
