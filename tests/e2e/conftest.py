@@ -36,8 +36,9 @@ STOP_SECONDS = 30
 
 
 def environment(**more: str) -> dict[str, str]:
-    """This process's environment without what would tell a command where to go."""
-    ours = {k: v for k, v in os.environ.items() if not k.startswith(("BETTER_COMPUTE_", "FLEETCTL_"))}
+    """This process's environment without what would tell a command where to go, or how wide its terminal is."""
+    told = ("BETTER_COMPUTE_", "FLEETCTL_", "COLUMNS", "LINES")
+    ours = {k: v for k, v in os.environ.items() if not k.startswith(told)}
     return ours | more
 
 

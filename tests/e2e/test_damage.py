@@ -277,8 +277,12 @@ def test_a_damaged_fleet_takes_nothing_from_anybody(home: Home) -> None:
     assert codes[0] > FLEETS / 20  # and some are harmless
 
 
-@pytest.mark.parametrize(("module", "name"), [(guards, "judged"), (cut, "check")])
-def test_without_what_protects_it_the_sweep_finds_what_is_taken(home: Home, module: ModuleType, name: str) -> None:
-    with patch.object(module, name, lambda *_args, **_named: []):
+@pytest.mark.parametrize(
+    ("module", "name", "nothing"), [(guards, "judged", guards.Judged((), ())), (cut, "check", ())], ids=["all", "cut"]
+)
+def test_without_what_protects_it_the_sweep_finds_what_is_taken(
+    home: Home, module: ModuleType, name: str, nothing: object
+) -> None:
+    with patch.object(module, name, lambda *_args, **_named: nothing):
         _, lost = swept(home, range(FLEETS // 4))
     assert lost

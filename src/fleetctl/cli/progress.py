@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import TYPE_CHECKING, Self
 
@@ -12,6 +11,8 @@ if TYPE_CHECKING:
     from fleetctl.journal import Outcome
 
 _CLEAR = "\r\x1b[K"
+_USUAL = 80
+"""Columns of a terminal that does not say how wide it is."""
 
 
 class Progress:
@@ -43,7 +44,7 @@ class Progress:
         if not self._passes_by:
             streams.say(f"{line}\n")
         elif passes:
-            streams.say(_CLEAR + line[: shutil.get_terminal_size().columns - 1])
+            streams.say(_CLEAR + line[: (streams.window(sys.stderr) or _USUAL) - 1])
         else:
             streams.say(f"{_CLEAR}{line}\n")
         self._is_shown = passes
