@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from random import Random
 from typing import Any, NamedTuple, TypeVar
 
 from hypothesis import strategies as st
@@ -132,11 +133,11 @@ class Sequences(RuleBasedStateMachine):
         self.pair.ask(who, "pools/create", body)
 
     @step(
-        6,
+        8,
         n=N,
         who=ASKER,
         policy=one_of([*wishes.POLICIES, None]),
-        model=one_of([None, None, None, *wishes.MODELS, "h100"]),
+        model=one_of([*[None] * 8, *wishes.MODELS, "h100"]),
         expected=EXPECTED,
     )
     def update(self, n: int, who: str | None, policy: Body | None, model: str | None, expected: int | None) -> None:
@@ -289,7 +290,7 @@ class Sequences(RuleBasedStateMachine):
     def time_passes(self, passing: int) -> None:
         self.pair.turn(passing)
 
-    @step(4, word=one_of([yes, no, down]))
+    @step(3, word=one_of([yes, yes, no, down]))
     def billing_says(self, word: Any) -> None:
         self.pair.say(word)
 
@@ -305,6 +306,12 @@ class Sequences(RuleBasedStateMachine):
     @step(6)
     def placer_tries(self) -> None:
         self.pair.do(placer.place_all)
+
+    @step(4, word=one_of([no, down]))
+    def admission_hears_no_yes(self, word: Any) -> None:
+        self.pair.say(word)
+        self.pair.do(admission.admit_all)
+        self.pair.say(yes)
 
     @step(7)
     def admission_lets_in(self) -> None:
@@ -333,13 +340,12 @@ class Sequences(RuleBasedStateMachine):
 
     def hides(self) -> None:
         """What a stranger is told of something is what it is told of nothing."""
-        turn = self.pair.turns
-        tenant_id, who = [*OWNERS.items(), ("acme-eu", "sa_eu")][turn % 4]
-        hidden, operations = self.hidden_from(tenant_id)[turn // 4 % 4]
-        if hidden:
-            operation = [*operations][turn // 16 % len(operations)]
-            body = operations[operation]
-            there = self.pair.ask(who, operation, body(hidden[turn % len(hidden)]))
+        chance = Random(self.pair.turns)
+        tenant_id, who = chance.choice([*OWNERS.items(), ("acme-eu", "sa_eu")])
+        if something := [(ids, operations) for ids, operations in self.hidden_from(tenant_id) if ids]:
+            ids, operations = chance.choice(something)
+            operation, body = chance.choice([*operations.items()])
+            there = self.pair.ask(who, operation, body(chance.choice(ids)))
             absent = self.pair.ask(who, operation, body(ABSENT))
             assert there.raw == absent.raw, f"9: {operation} says {there.value} of what is hidden, {absent.value}"
 

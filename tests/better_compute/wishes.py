@@ -40,8 +40,9 @@ SHAPES: list[Body] = [
 ]
 
 POLICIES: list[Body] = [
-    {},
     {"singleTenant": True},
+    {"singleTenant": True, "maxPending": "2h"},
+    {},
     METERED,
     {"maxPending": "1m"},
     {"overcommit": 0.5},
