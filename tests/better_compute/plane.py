@@ -43,6 +43,9 @@ IDENTITIES = {
 SITES = {"site_fra1": "root", "site_ams2": "root", "site_acme": "acme", "site_globex": "globex"}
 ACCOUNTS = {"pa_north": "root", "pa_south": "root", "pa_acme": "acme"}
 
+CARD = "NVIDIA H100 80GB HBM3"
+"""What a driver calls an H100."""
+
 H100 = {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H100"}
 """The least that pools/create needs."""
 

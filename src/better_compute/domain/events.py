@@ -75,18 +75,16 @@ class QuotaUpdated(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeJoined(Event):
     type = "node.joined"
-    node_id: str
-    gpu_model: str | None
-    gpus: int
+    after: Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeQuarantined(Event):
-    """A machine whose GPUs were not understood; `name` is what its inventory said."""
+    """A machine whose GPUs are not understood, by `after.quarantined`. `before` is None for one that came so."""
 
     type = "node.quarantined"
-    node_id: str
-    name: str
+    before: Node | None = None
+    after: Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -136,12 +136,5 @@ def _noted(service: Service, tx: Tx, pool_id: str, attested: Attested) -> JoinTo
 
 
 def _event(pool: Pool, node: Node) -> Event:
-    if node.quarantined is not None:
-        return NodeQuarantined(owner_id=pool.owner_id, pool_id=pool.id, node_id=node.id, name=node.quarantined)
-    return NodeJoined(
-        owner_id=pool.owner_id,
-        pool_id=pool.id,
-        node_id=node.id,
-        gpu_model=node.gpu_model,
-        gpus=len(node.inventory.gpus),
-    )
+    kind = NodeJoined if node.quarantined is None else NodeQuarantined
+    return kind(owner_id=pool.owner_id, pool_id=pool.id, after=node)

@@ -132,5 +132,5 @@ def _changed(service: Service, tx: Tx, caller: Caller, state: PoolState, host: H
 
 def _event(pool: Pool, before: Node, after: Node) -> Event:
     if after.quarantined not in (None, before.quarantined):
-        return NodeQuarantined(owner_id=pool.owner_id, pool_id=pool.id, node_id=after.id, name=str(after.quarantined))
+        return NodeQuarantined(owner_id=pool.owner_id, pool_id=pool.id, before=before, after=after)
     return NodeUpdated(owner_id=pool.owner_id, pool_id=pool.id, before=before, after=after)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 from better_compute.domain.events import (
@@ -22,6 +23,7 @@ from better_compute.domain.events import (
     ReservationPending,
     ReservationPlaced,
 )
+from better_compute.domain.inventory import Inventory
 from better_compute.domain.nodes import Node
 from better_compute.domain.reservations import Reservation
 from better_compute.domain.state import Pool, Terms
@@ -55,9 +57,10 @@ def _of_pools(event: Event) -> dict[str, Any] | None:
 def _of_nodes(event: Event) -> dict[str, Any] | None:
     match event:
         case NodeJoined():
-            return _change(None, {"nodeId": event.node_id, "gpuModel": event.gpu_model, "gpus": event.gpus})
+            return _change(None, _node(event.after))
         case NodeQuarantined():
-            return _change(None, {"nodeId": event.node_id, "name": event.name})
+            before = None if event.before is None else _node(event.before)
+            return _change(before, {**_node(event.after), "name": event.after.quarantined})
         case NodeUpdated():
             return _change(_node(event.before), _node(event.after))
         case NodeRemoved():
@@ -118,15 +121,30 @@ def _terms(terms: Terms) -> dict[str, Any]:
 
 
 def _node(node: Node) -> dict[str, Any]:
+    """A machine as its pool's owner sees it: two that differ are told with a difference."""
     row = {
         "nodeId": node.id,
         "gpuModel": node.gpu_model,
         "gpus": len(node.inventory.gpus),
+        "inventory": _inventory(node.inventory),
         "ownerTenantId": node.owner_tenant_id,
         "control": node.control,
         "quarantined": node.quarantined,
     }
     return {name: value for name, value in row.items() if value is not None}
+
+
+def _inventory(inventory: Inventory) -> dict[str, Any]:
+    """Its GPUs in their order, equal ones beside each other once with their count."""
+    return {
+        "gpus": [{"name": name, "count": len(list(cards))} for name, cards in groupby(inventory.gpus)],
+        "vcpu": inventory.vcpu,
+        "memoryGiB": inventory.memory_gib,
+        "diskGiB": inventory.disk_gib,
+        "hugepages2Mi": inventory.hugepages_2mi,
+        "hugepages1Gi": inventory.hugepages_1gi,
+        "attributes": dict(inventory.attributes),
+    }
 
 
 def _reservation(reservation: Reservation) -> dict[str, Any]:

@@ -136,6 +136,16 @@ class TestAReport:
         assert (name, before["gpus"], told["gpus"]) == ("node.updated", 2, 1)
         check_sums(either, pool_id)
 
+    @pytest.mark.parametrize(
+        "changed", [{"vcpu": 64}, {"memoryGiB": 1}, {"attributes": {"rack": "r1"}}, {"hugepages1Gi": 4}], ids=str
+    )
+    def test_of_other_numbers_tells_them_as_they_were_and_are(self, plane: Plane, changed: dict[str, Any]) -> None:
+        node_id = plane.join(plane.pool(), H100)["id"]
+        report(plane, node_id, H100, **changed)
+        _, before, told = last(plane)
+        assert before["inventory"] != told["inventory"]
+        assert {name: told["inventory"][name] for name in changed} == changed
+
     def test_of_the_same_tells_nothing(self, either: Plane) -> None:
         pool_id = either.pool()
         node_id = either.join(pool_id, *INVENTORY["gpus"])["id"]
@@ -147,7 +157,13 @@ class TestAReport:
         pool_id = either.pool()
         node_id = either.join(pool_id, H100)["id"]
         assert report(either, node_id, "Quux 9").data["quarantined"] == "Quux 9"
-        assert last(either) == ("node.quarantined", None, {"nodeId": node_id, "name": "Quux 9"})
+        name, before, told = last(either)
+        assert (name, before["gpuModel"], told["nodeId"], told["name"]) == (
+            "node.quarantined",
+            "H100",
+            node_id,
+            "Quux 9",
+        )
         assert shown(either, node_id)["resources"] == {}
         check_sums(either, pool_id)
         assert report(either, node_id, "Quux 9", vcpu=1).data["quarantined"] == "Quux 9"

@@ -8,11 +8,22 @@ from typing import Any
 
 import pytest
 
-from better_compute.domain.events import Event, NodeJoined, NodeQuarantined, PoolArchived
+from better_compute.domain.events import (
+    Event,
+    NodeJoined,
+    NodeQuarantined,
+    NodeRemoved,
+    NodeUpdated,
+    PoolArchived,
+)
+from better_compute.domain.inventory import Inventory
 from better_compute.domain.state import PoolState
 from better_compute.wire.events import event_data
-from tests.builders import a_pool
+from tests.better_compute.plane import CARD
+from tests.builders import a_node, a_pool
 from tests.decisions import after, allowed, archive, create, offer, pool, set_quota, unoffer, update, using
+
+OF_POOL: dict[str, Any] = {"owner_id": "root", "pool_id": "pool_1"}
 
 
 def told(state: PoolState, command: Any) -> dict[str, Any]:
@@ -93,19 +104,72 @@ def test_a_reason_and_an_account_are_told_where_there_are_any() -> None:
     assert event_data(event)["before"]["providerAccountId"] == "pa_north"
 
 
+def machine(event: Event) -> tuple[Any, Any]:
+    """What an event tells of a machine before and after; it is JSON as it is."""
+    data = event_data(event)
+    assert json.loads(json.dumps(data)) == data
+    return data["before"], data["after"]
+
+
+JOINED = {
+    "nodeId": "node_1",
+    "gpuModel": "H100",
+    "gpus": 8,
+    "inventory": {
+        "gpus": [{"name": CARD, "count": 8}],
+        "vcpu": 192,
+        "memoryGiB": 2048,
+        "diskGiB": 0,
+        "hugepages2Mi": 0,
+        "hugepages1Gi": 0,
+        "attributes": {},
+    },
+    "control": "platform",
+}
+
+
+def test_a_machine_that_joined_is_told_whole() -> None:
+    before, after = machine(NodeJoined(**OF_POOL, after=a_node()))
+    assert (before, after) == (None, JOINED)
+    _, owned = machine(NodeJoined(**OF_POOL, after=a_node(owner_tenant_id="acme", control="tenant")))
+    assert owned == {**JOINED, "ownerTenantId": "acme", "control": "tenant"}
+
+
+def test_a_quarantined_machine_is_told_with_the_name_and_as_it_was() -> None:
+    strange = a_node(gpu_model=None, quarantined="NVIDIA Q9")
+    after = {name: value for name, value in JOINED.items() if name != "gpuModel"}
+    after |= {"quarantined": "NVIDIA Q9", "name": "NVIDIA Q9"}
+    assert machine(NodeQuarantined(**OF_POOL, after=strange)) == (None, after)
+    assert machine(NodeQuarantined(**OF_POOL, before=a_node(), after=strange)) == (JOINED, after)
+
+
 @pytest.mark.parametrize(
-    ("event", "after"),
+    "changed",
     [
-        (
-            NodeJoined(owner_id="root", pool_id="pool_1", node_id="node_1", gpu_model="H100", gpus=8),
-            {"nodeId": "node_1", "gpuModel": "H100", "gpus": 8},
-        ),
-        (
-            NodeQuarantined(owner_id="root", pool_id="pool_1", node_id="node_1", name="NVIDIA Q9"),
-            {"nodeId": "node_1", "name": "NVIDIA Q9"},
-        ),
+        {"gpus": (CARD,) * 7},
+        {"gpus": ("NVIDIA H100 NVL", *(CARD,) * 7)},
+        {"gpus": (*(CARD,) * 7, "NVIDIA H100 NVL")},
+        {"vcpu": 191},
+        {"memory_gib": 0},
+        {"disk_gib": 1},
+        {"hugepages_2mi": 1},
+        {"hugepages_1gi": 1},
+        {"attributes": {"rack": 1}},
+        {"attributes": {"rack": "1"}},
     ],
-    ids=["joined", "quarantined"],
+    ids=str,
 )
-def test_machines_are_told_by_id(event: Event, after: dict[str, Any]) -> None:
-    assert event_data(event) == {"before": None, "after": after}
+def test_whatever_changes_in_an_inventory_is_told(changed: dict[str, Any]) -> None:
+    node = a_node()
+    other = replace(node, inventory=replace(node.inventory, **changed))
+    before, after = machine(NodeUpdated(**OF_POOL, before=node, after=other))
+    assert before == JOINED
+    assert after != before
+    assert machine(NodeRemoved(**OF_POOL, before=other)) == (after, None)
+
+
+def test_each_inventory_is_told_in_its_own_way() -> None:
+    inventories = [Inventory(gpus=gpus) for gpus in (("a", "b", "a"), ("a", "a", "b"), ("b", "a", "a"), ("a", "b"), ())]
+    inventories += [Inventory(attributes={"rack": value}) for value in (1, "1")]
+    told = [json.dumps(machine(NodeJoined(**OF_POOL, after=a_node(inventory=i)))) for i in inventories]
+    assert len(set(told)) == len(inventories)
