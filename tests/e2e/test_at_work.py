@@ -114,7 +114,7 @@ def test_less_than_is_in_use_and_a_withdrawal_are_told_held_and_done(home: Home)
     busy(home)
     home.wish(entry("racked", {"acme": 8}))
     planned = home.plan(code=3)
-    says = "1 quota row would drop below what is in use: gpu of acme in racked (8 of 20 in use)"
+    says = "1 quota row would drop below what is in use: gpu of acme in racked (8, with 20 in use)"
     assert blocks(planned) == [("guard.belowUse", f"{says}, and none may, by allowBelowUse")]
     assert effects(planned) == {
         "withdraw racked to globex": [
@@ -151,7 +151,7 @@ def test_what_a_withdrawn_tenant_still_uses_counts_in_every_later_plan(near: Hom
     assert stock(near.plan()) == {("H100", "site_fra1"): (32, 32, 0.78125, 28)}
     near.wish(entry("racked", {"acme": 24, "globex": 4}))
     planned = near.plan(code=3)
-    says = "1 quota row would drop below what is in use: gpu of globex in racked (4 of 8 in use)"
+    says = "1 quota row would drop below what is in use: gpu of globex in racked (4, with 8 in use)"
     assert blocks(planned) == [("guard.belowUse", f"{says}, and none may, by allowBelowUse")]
     assert effects(planned) == {
         "offer racked to globex": ["gpu: 4 is below the 8 in use; bookings stay, nothing new fits"]
@@ -291,7 +291,10 @@ def test_slices_and_slots_are_counted_as_machines_and_policy_make_them(near: Hom
     near.apply()
     [held] = book(near, "root", {"gpu.slot": 12}, pool=mps)
     near.wish(entry("fra1-mig", more, **cut), entry("fra1-mps", [], **split))
-    assert effects(near.plan())["update fra1-mps"] == ["its machines make 8 gpu.slot instead of 16"]
+    assert effects(near.plan())["update fra1-mps"] == [
+        "its machines make 8 gpu.slot instead of 16",
+        "12 gpu.slot in use stay booked, more than they make then",
+    ]
     near.apply()
     assert near.is_settled()
     assert states(near, "root", mps) == {"active": 1}

@@ -20,7 +20,8 @@ def tallies(case: Case) -> Iterator[Tally]:
 def _below_use(case: Case) -> Iterator[Tally]:
     rows = [(grant, *row) for grant in case.grants for row in grant.below_use()]
     told = [
-        (g.operation, f"{r} of {g.tenant_id} in {g.operation.name} ({limit} of {u} in use)") for g, r, u, limit in rows
+        (g.operation, f"{r} of {g.tenant_id} in {g.operation.name} ({limit}, with {u} in use)")
+        for g, r, u, limit in rows
     ]
     says = f"{count(len(told), 'quota row')} would drop below what is in use"
     yield from _tally("belowUse", told, "row", says, case.guards.allow_below_use)

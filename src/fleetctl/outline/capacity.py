@@ -148,7 +148,7 @@ def _change(rows: Sequence[Share] | Sequence[Stock]) -> str:
 
 def _below_use(rows: Sequence[Share]) -> str:
     frozen = sum(row["frozen"] for row in rows)
-    return f"below use, {frozen:,} frozen" if frozen else ""
+    return f"below use by {frozen:,}" if frozen else ""
 
 
 def _costs(rows: Sequence[Share]) -> str:

@@ -54,15 +54,17 @@ def of_update(live: PoolState, pool: Pool, wished: Pool) -> tuple[str, ...]:
     if had != has and live.rollup.gpus:
         before, after = schedulable_atoms(pool, live.rollup), schedulable_atoms(wished, live.rollup)
         told.append(f"its machines make {after} {pool.atom} instead of {before}")
+        if (used := live.booked.get(pool.atom, 0)) > after:
+            told.append(f"{used} {pool.atom} in use stay booked, more than they make then")
     return tuple(told)
 
 
 def _remodelled(live: PoolState, pool: Pool, wished: Pool) -> Iterator[str]:
     """Meters and authorization are keyed by the model, also those of what runs."""
     yield "meters and authorization follow the new model"
-    used = sum(rows[pool.atom].used for rows in live.quotas.values() if pool.atom in rows)
-    if used:
-        yield f"{used} {pool.atom} in use are metered as {_meter(wished)} from then on, no longer as {_meter(pool)}"
+    if used := live.booked.get(pool.atom, 0):
+        are = "is" if used == 1 else "are"
+        yield f"{used} {pool.atom} in use {are} metered as {_meter(wished)} from then on, no longer as {_meter(pool)}"
     for model, hosts in sorted(live.rollup.models.items()):
         if model != wished.gpu_model:
             yield f"{count(hosts, 'machine')} in it {'has' if hosts == 1 else 'have'} {model}"

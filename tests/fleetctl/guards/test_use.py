@@ -28,7 +28,7 @@ def test_slots_of_the_owner_in_use_count_too() -> None:
     wished = files(entry("a", sharing="mps", ownerQuota={"gpu.slot": 4}), **BELOW)
     [problem] = case.judged(wished)
     assert problem.message == (
-        "1 quota row would drop below what is in use: gpu.slot of root in a (4 of 8 in use),"
+        "1 quota row would drop below what is in use: gpu.slot of root in a (4, with 8 in use),"
         " and none may, by allowBelowUse"
     )
 

@@ -140,6 +140,15 @@ class TestAnUpdate:
         assert updated(state, policy={"gpu": {"slots": 2}}) == ("its machines make 16 gpu.slot instead of 32",)
         assert updated(state, policy={"gpu": {"slots": 4}, "note": "x"}) == ()
 
+    def test_of_the_policy_says_where_more_is_in_use_than_there_will_be(self) -> None:
+        rows = {"root": {"gpu.slot": QuotaRow(64, 17)}}
+        slots: dict[str, Any] = {"sharing": "mps", "policy": {"gpu": {"slots": 4}}}
+        state = a_state(rows=rows, rollup={"gpus": 8, "host_nodes": 1}, **slots)
+        assert updated(state, policy={"gpu": {"slots": 2}})[1:] == (
+            "17 gpu.slot in use stay booked, more than they make then",
+        )
+        assert updated(state, policy={"gpu": {"slots": 3}})[1:] == ()
+
     def test_of_a_pool_without_machines_splits_nothing(self) -> None:
         state = a_state(sharing="mps", policy={"gpu": {"slots": 4}})
         assert updated(state, policy={"gpu": {"slots": 2}}) == ()

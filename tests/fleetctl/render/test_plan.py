@@ -328,12 +328,12 @@ class TestSummary:
         assert "Blocked: 1 error (first: fleet.yaml:8)." in shown
 
     def test_capacity_shows_a_grant_below_use(self, report: PlanReport) -> None:
-        row = "H100 GPUs acme 32 -> 24 -8 20 below use, 4 frozen"
+        row = "H100 GPUs acme 32 -> 24 -8 20 below use by 4"
         assert row in [" ".join(line.split()) for line in lines(report)]
         world = World()
         world.pool("fra1-a", {"acme": {"gpu": 32}}, {"acme": 20})
         lowered = world.report("  - {idempotencyKey: fra1-a, offers: [{toTenantId: acme, quota: {gpu: 16}}]}\n")
-        row = "H100 GPUs acme 32 -> 16 -16 20 below use, 4 frozen"
+        row = "H100 GPUs acme 32 -> 16 -16 20 below use by 4"
         assert " ".join(line_with(lowered, "below use").split()) == row
 
 
