@@ -51,9 +51,10 @@ def choose(hosts: Iterable[Host], reservation: Reservation) -> Place | None:
 
 
 def check_selectors(kinds: Iterable[Kind], selectors: Selectors) -> list[Problem]:
-    """Rule reservation.selectors: some kind of device has all that is selected by. The problems name the attributes
-    that none has so; of what the machines are they tell the nearest product and memory alone."""
-    unmet = set(selectors)
+    """Rule reservation.selectors: some kind of device has all that is selected by; no kinds at all have yet to come.
+    The problems name the attributes that none has so; of what the machines are they tell the nearest product and memory
+    alone."""
+    kind, unmet = None, set(selectors)
     products: set[str] = set()
     sizes: set[int] = set()
     for kind in kinds:
@@ -63,6 +64,8 @@ def check_selectors(kinds: Iterable[Kind], selectors: Selectors) -> list[Problem
         unmet -= met
         products.add(kind.product)
         sizes |= set() if kind.vram_gib is None else {kind.vram_gib}
+    if kind is None:
+        return []
     if not unmet:
         return [_refuse("selectors", "no device of this pool has all of these at once")]
     return [

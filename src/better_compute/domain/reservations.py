@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from better_compute.domain.atoms import ATOMS, UNLIMITED
+from better_compute.domain.atoms import ATOMS, CLASSES, UNLIMITED
 from better_compute.domain.policy.values import seconds
 from better_compute.domain.problems import CONFLICT, INVALID_INPUT, LIMIT_EXCEEDED, Problem, did_you_mean
 from better_compute.domain.quotas import RESOURCES
@@ -115,8 +115,17 @@ def check_wish(resources: Mapping[str, object]) -> list[Problem]:
     return problems
 
 
+def check_class(class_: str) -> list[Problem]:
+    """Rule reservation.class: a pool of this class may get hosts. Without one a reservation would wait for ever."""
+    if CLASSES[class_] == "host":
+        return []
+    hint = f"name a pool of class {' or '.join(name for name, role in CLASSES.items() if role == 'host')}"
+    return [_refuse("reservation.class", f"pools of class {class_} have no hosts", "poolId", hint)]
+
+
 def check_atoms(resources: Resources, sharing: str) -> list[Problem]:
-    """Rule reservation.atoms: atoms of the pool's own sharing mode and of no other, one at least."""
+    """Rule reservation.atoms: atoms of the pool's own sharing mode and of no other, one at least. How many there are
+    is not judged: what no host has today waits, since a larger one may come."""
     atom = ATOMS[sharing]
     problems = [
         _refuse("reservation.atoms", f"a {sharing} pool has no {resource}", f"resources.{resource}", f"use {atom}")

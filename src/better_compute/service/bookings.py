@@ -69,7 +69,8 @@ class Bookings:
         return choose(self._hosts(reservation), reservation)
 
     def check_selectors(self, reservation: Reservation) -> Sequence[Problem]:
-        """Why nothing in the pool can ever have what the reservation selects by, however free it is."""
+        """Why no device of the pool has what the reservation selects by, however free it is; nothing while there is
+        no device."""
         selectors = reservation.selectors
         return check_selectors(self.tx.kinds(self.pool.id), selectors) if selectors else ()
 

@@ -125,7 +125,7 @@ def _wish(body: ReservationsCreate, caller: Caller, made: str, key: str | None, 
 def _place(bookings: Bookings, state: PoolState, wish: Reservation, admit: Admit) -> Reservation:
     """The wish, placed or pending. Raises ComputeError where the pool does not take it; then nothing is stored."""
     pool = bookings.pool
-    _refuse(rules.check_atoms(wish.resources, pool.sharing))
+    _refuse([*rules.check_class(pool.class_), *rules.check_atoms(wish.resources, pool.sharing)])
     _refuse(rules.check_room(state.rows(wish.tenant_id), wish.resources))
     place = bookings.find(wish)
     if place is None:

@@ -22,6 +22,11 @@ WORK: Final[Entries] = {
         "A pool has one kind of atom: gpu where GPUs are exclusive, gpu.mig, or gpu.slot where they are shared.",
         "Ask for the atom that the message names.",
     ),
+    "reservation.class": Entry(
+        "A reservation asks for GPUs of a pool whose class has no hosts.",
+        "It would wait for ever: machines of an infra pool add no capacity, and a provider pool takes none.",
+        "Name a pool of class metal-host or vps-host.",
+    ),
     "reservation.key": Entry(
         "A key that made a reservation is used again for another wish.",
         "A key stands for one reservation for ever, also when it is over.",
@@ -34,7 +39,8 @@ WORK: Final[Entries] = {
     ),
     "reservation.selectors": Entry(
         "No device of the pool has what a reservation selects by, however free it is.",
-        "It would wait for ever. One device must have all of the attributes; a number is no text.",
+        "It would wait for ever. One device must have all of the attributes; a number is no text. While the pool has "
+        "no device that can be booked, any attributes may wait for one.",
         "Correct the attribute that the message names, or leave it out.",
     ),
     "reservation.waiting": Entry(

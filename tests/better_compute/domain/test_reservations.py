@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from better_compute.domain import events
-from better_compute.domain.atoms import ATOMS, UNLIMITED
+from better_compute.domain.atoms import ATOMS, CLASSES, UNLIMITED
 from better_compute.domain.events import (
     ReservationActivated,
     ReservationEnded,
@@ -28,6 +28,7 @@ from better_compute.domain.reservations import (
     canonical,
     check_again,
     check_atoms,
+    check_class,
     check_pending,
     check_room,
     check_wish,
@@ -63,6 +64,12 @@ def test_an_unknown_resource_is_told_with_the_nearest() -> None:
 
 def test_a_wish_of_nothing_but_names_is_told_once() -> None:
     assert len(check_wish({f"r{n}": 1 for n in range(1000)})) == 1
+
+
+@pytest.mark.parametrize("class_", CLASSES)
+def test_a_pool_is_of_a_class_that_has_hosts(class_: str) -> None:
+    refused = [("INVALID_INPUT", "reservation.class", "poolId")] if class_ in ("infra", "provider") else []
+    assert paths(check_class(class_)) == refused
 
 
 @pytest.mark.parametrize("sharing", ATOMS)

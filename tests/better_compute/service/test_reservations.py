@@ -264,6 +264,37 @@ def test_what_is_busy_may_be_selected_and_what_is_quarantined_may_not(either: Pl
     assert either.ask("sa_acme", "reservations/create", ask).error["rule"] == "reservation.selectors"
 
 
+def test_selectors_are_judged_from_the_first_device_on(either: Plane) -> None:
+    """Until then they wait as a wish without any does."""
+    pool_id = a_pool(either)
+    ask: dict[str, Any] = {"poolId": pool_id, "resources": {"gpu": 1}, "selectors": {"rack": "r9"}}
+    assert either.reserve(pool_id)["state"] == "pending"
+    assert either.reserve(pool_id, selectors={"rack": "r9"})["state"] == "pending"
+    either.join(pool_id, "NVIDIA Quux 9")
+    assert either.reserve(pool_id, selectors={"rack": "r9"})["state"] == "pending", "quarantined: no device"
+    either.join(pool_id, H100)
+    assert either.ask("sa_acme", "reservations/create", ask).error["rule"] == "reservation.selectors"
+
+
+def test_more_than_any_host_has_waits_for_a_larger_one(either: Plane) -> None:
+    pool_id = a_pool(either, 8)
+    assert either.reserve(pool_id, resources={"gpu": 9})["state"] == "pending"
+
+
+PROVIDER = {"class": "provider", "agent": "none", "providerAccountId": "pa_north"}
+
+
+@pytest.mark.parametrize("shape", [{"class": "infra"}, PROVIDER], ids=["infra", "provider"])
+def test_a_pool_that_never_has_hosts_takes_none(either: Plane, shape: dict[str, str]) -> None:
+    pool_id = either.pool(**shape)
+    either.offer(pool_id)
+    for who in ("sa_acme", "sa_fleet"):
+        error = either.ask(who, "reservations/create", poolId=pool_id, resources={"gpu": 1}).error
+        assert (error["code"], error["rule"], error["field"]) == ("INVALID_INPUT", "reservation.class", "poolId")
+    assert either.ask("sa_fleet", "reservations/list").data["items"] == []
+    assert either.ask("sa_globex", "reservations/create", poolId=pool_id, resources={"gpu": 1}).code == "NOT_FOUND"
+
+
 def test_quota_is_judged_before_selectors(plane: Plane) -> None:
     pool_id = mixed(plane)
     ask = {"poolId": pool_id, "resources": {"gpu": 101}, "selectors": {"rack": "r9"}}
