@@ -111,7 +111,7 @@ class Http:
         url = urlsplit("http://embedded" if transport else self.server)
         return httpx.Client(
             base_url=url.geturl(),
-            headers={"Authorization": f"Bearer {token}"} if token else {},
+            headers=_PLAIN | ({"Authorization": f"Bearer {token}"} if token else {}),
             # Waiting for a free connection is no failure: the caller may have more threads than connections.
             timeout=httpx.Timeout(self._timeout, pool=None),
             limits=httpx.Limits(
@@ -144,6 +144,10 @@ class Http:
         self._client.close()
 
     def _read(self, answer: httpx.Response) -> bytes:
+        encoding = answer.headers.get("content-encoding", "identity")
+        if encoding != "identity":
+            message = f"the answer of {self.server} is packed ({encoding[:40]}), and was asked for as it is"
+            raise NetworkError(message, transient=False)
         body = bytearray()
         for chunk in answer.iter_bytes():
             body += chunk
@@ -169,6 +173,10 @@ class Http:
             return NetworkError(f"cannot connect to {self.server}: {text}", hint, sent=False)
         lasting = isinstance(error, httpx.LocalProtocolError | httpx.DecodingError | httpx.UnsupportedProtocol)
         return NetworkError(f"the connection to {self.server} broke: {text}", transient=not lasting)
+
+
+_PLAIN = {"Accept-Encoding": "identity"}
+"""Answers are small, and one that is packed could become as large as it likes before its size is known."""
 
 
 class _Endless(httpcore.ReadTimeout):
