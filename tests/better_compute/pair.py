@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -112,8 +111,8 @@ class Pair:
         for plane in self.planes:
             assert plane.store._database.write(_empty) is None  # type: ignore[attr-defined]
             plane.time.now, plane.time.ticks = START, 0
-            bare = replace(plane.service, freed=lambda _: None)
-            plane.service = replace(bare, freed=partial(rounds.in_pool, bare)) if wakes else bare
+            bare = replace(plane.service, freed=lambda _: None, placed=lambda _: None)
+            plane.service = woken(bare) if wakes else bare
             plane.handle = handler(plane.service, _caller)
         self.say(yes)
         self.turns = 0
@@ -177,3 +176,15 @@ def pair_of(directory: Path, postgres_url: str) -> Iterator[Pair]:
     finally:
         for each in (here, there, one.store, other.store):
             each.close()
+
+
+def woken(bare: Service) -> Service:
+    """As the process of an embedded control plane: it does what a call let go on."""
+
+    def freed(pool_id: str) -> None:
+        rounds.in_pools(bare, [pool_id])
+
+    def placed(pool_id: str) -> None:
+        rounds.in_pools(bare, (), [pool_id])
+
+    return replace(bare, freed=freed, placed=placed)

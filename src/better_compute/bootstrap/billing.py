@@ -16,7 +16,7 @@ import msgspec
 
 from better_compute.domain.escape import escape
 from better_compute.http import Http, NetworkError
-from better_compute.service.billing import NoBilling, unreached
+from better_compute.service.billing import NoBilling, unreached, unread
 from better_compute.service.ports import Billing, Spending, Verdict
 
 SECONDS = 5.0
@@ -74,15 +74,17 @@ class HttpBilling:
         try:
             answer = self.http.post(PATH, msgspec.json.encode(question), {"content-type": "application/json"})
         except NetworkError as error:
-            raise unreached(str(error)) from error
+            # What lasts although it was sent, such as an answer that is too large, is about this question alone.
+            silent = error.transient or not error.sent
+            raise (unreached if silent else unread)(str(error)) from error
         finally:
             self.turns.release()
         if answer.status != 200:
-            raise unreached(f"{self.http.server} answered with status {answer.status}")
+            raise unread(f"{self.http.server} answered with status {answer.status}")
         try:
             found = _answer.decode(answer.body)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise unreached(f"what {self.http.server} answered cannot be read: {type(error).__name__}") from error
+            raise unread(f"what {self.http.server} answered cannot be read: {type(error).__name__}") from error
         return Verdict(found.allowed, escape(found.reason[:REASON])[:REASON])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,13 +36,11 @@ class Reconciled:
 
 @dataclass(frozen=True, slots=True)
 class ControlPlane:
-    """An open database and the service on it. `new`: this opening made root, and the world around it. `refusals`: why
-    machines of a world that wait do not join their pools; for operators alone."""
+    """An open database and the service on it. `new`: this opening made root, and the world around it."""
 
     store: Store
     service: Service
     new: bool
-    refusals: Sequence[str]
     sleep: Callable[[float], None]
 
     def by_token(self, tell: Callable[[str], object]) -> Handle:
@@ -88,14 +86,14 @@ class ControlPlane:
         refusals = attempt(lambda: join_all(self._bare, self.sleep), "machines of the world wait on")
         return Reconciled(refusals or [], rounds.everywhere(self._bare))
 
-    def reconcile_in(self, pool_id: str) -> None:
-        """Do what is due in one pool, as `reconcile`."""
-        attempt(lambda: rounds.in_pool(self._bare, pool_id), f"what is due in pool {pool_id} waits on")
+    def reconcile_in(self, freed: Collection[str], placed: Collection[str]) -> None:
+        """Do what is due in some pools, as `rounds.in_pools`; no failure is raised."""
+        attempt(lambda: rounds.in_pools(self._bare, freed, placed), "what calls let go on waits for the next round")
 
     @property
     def _bare(self) -> Service:
         """The service for the control plane itself: what it frees, it goes on with by itself."""
-        return replace(self.service, freed=lambda _: None)
+        return replace(self.service, freed=lambda _: None, placed=lambda _: None)
 
     def close(self) -> None:
         self.store.close()
@@ -109,8 +107,8 @@ def open_plane(
     create: bool = True,
     outside: Outside = NOBODY,
 ) -> ControlPlane:
-    """Open a database, by its URL or the path of an SQLite file. A new one starts with `world`; the machines of worlds
-    whose pool is there are let in.
+    """Open a database, by its URL or the path of an SQLite file. A new one starts with `world`. What is due is
+    done by `reconcile`.
 
     Raises ComputeError; also, with `create` false, for an SQLite file that is not there.
     """
@@ -160,10 +158,14 @@ def _ready(store: Store, runtime: Runtime, world: Path | None, outside: Outside)
         attestors=outside.attestors,
         billing=outside.billing,
     )
-    refusals = join_all(service, runtime.sleep)
-    created, freed = partial(join_created, service, runtime.sleep), partial(rounds.in_pool, service)
-    service = replace(service, created=created, freed=freed, arriving=arriving)
-    return ControlPlane(store, service, new, refusals, runtime.sleep)
+    hooked = replace(
+        service,
+        created=partial(join_created, service, runtime.sleep),
+        freed=lambda pool_id: rounds.in_pools(service, [pool_id]),
+        placed=lambda pool_id: rounds.in_pools(service, (), [pool_id]),
+        arriving=arriving,
+    )
+    return ControlPlane(store, hooked, new, runtime.sleep)
 
 
 def _identities(tx: Tx, tenant_id: str) -> list[str]:

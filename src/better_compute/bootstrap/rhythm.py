@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from better_compute.bootstrap.machines import tell
 from better_compute.bootstrap.plane import ControlPlane
 
 EVERY = 30.0
@@ -15,31 +16,39 @@ EVERY = 30.0
 
 
 class _Woken:
-    """The pools in which something may go on, each once, however often it is told of."""
+    """The pools in which something may go on, each once, however often it is told of: where something came free, and
+    where something was placed."""
 
     def __init__(self) -> None:
-        self._pools: set[str] = set()
+        self._freed: set[str] = set()
+        self._placed: set[str] = set()
         self._lock = threading.Lock()
         self._told = threading.Event()
         self.stopped = False
 
-    def add(self, pool_id: str) -> None:
+    def freed(self, pool_id: str) -> None:
         with self._lock:
-            self._pools.add(pool_id)
+            self._freed.add(pool_id)
+        self._told.set()
+
+    def placed(self, pool_id: str) -> None:
+        with self._lock:
+            self._placed.add(pool_id)
         self._told.set()
 
     def stop(self) -> None:
         self.stopped = True
         self._told.set()
 
-    def take(self, seconds: float) -> list[str]:
-        """Those that there are, or that there will be within so many seconds."""
+    def take(self, seconds: float) -> tuple[set[str], set[str]]:
+        """Those that there are, or that there will be within so many seconds: of both kinds."""
         self._told.wait(max(0.0, seconds))
         with self._lock:
-            pools, self._pools = self._pools, set()
+            freed, self._freed = self._freed, set()
+            placed, self._placed = self._placed, set()
             if not self.stopped:
                 self._told.clear()
-        return sorted(pools)
+        return freed, placed
 
 
 @contextmanager
@@ -47,25 +56,31 @@ def in_rhythm(
     plane: ControlPlane, every: float = EVERY, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[ControlPlane]:
     """The plane, with a thread beside it that does what is due: all of it now and every so many seconds, and at once
-    what waits in a pool where a call freed something. Nobody waits for it, and none of its failures ends it."""
+    what waits in the pools where calls freed or placed something: in all of them together, so that a billing that is
+    slow holds up what follows no longer than one round may ask it. Nobody waits for it, and none of its failures ends
+    it. Why machines of a world wait is logged when it changes."""
     woken = _Woken()
 
     def work() -> None:
         due = clock()
+        told: Sequence[str] = []
         while not woken.stopped:
             if clock() >= due:
-                plane.reconcile()
+                refusals = plane.reconcile().refusals
+                if refusals != told:
+                    tell(refusals)
+                    told = refusals
                 due = clock() + every
-            for pool_id in woken.take(due - clock()):
-                if not woken.stopped:
-                    plane.reconcile_in(pool_id)
+            freed, placed = woken.take(due - clock())
+            if not woken.stopped and (freed or placed):
+                plane.reconcile_in(freed, placed)
 
     # Nobody waits for it for long at the end: what it has not committed is undone, and begun anew by whoever opens the
     # database.
     thread = threading.Thread(target=work, name="rhythm", daemon=True)
     thread.start()
     try:
-        yield replace(plane, service=replace(plane.service, freed=woken.add))
+        yield replace(plane, service=replace(plane.service, freed=woken.freed, placed=woken.placed))
     finally:
         woken.stop()
         thread.join(1)

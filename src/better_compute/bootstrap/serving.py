@@ -11,7 +11,6 @@ from typing import Any
 
 from better_compute.api import server
 from better_compute.api.asgi import Door
-from better_compute.bootstrap.machines import tell
 from better_compute.bootstrap.plane import ControlPlane
 from better_compute.bootstrap.rhythm import in_rhythm
 from better_compute.domain.policy.urls import mask_database
@@ -72,7 +71,6 @@ def serve(plane: ControlPlane, database: str, listening: socket.socket, say: Cal
     """Answer until SIGTERM or SIGINT; calls in flight are finished, then the signal takes its usual course. Those that
     do not finish in time are cut off; if that does not end the process, it is ended with the signal's code."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
-    tell(plane.refusals)
     where = f"listening on {url_of(listening)} for the database {mask_database(database)}"
     with in_rhythm(plane) as served:
         answer(served.by_token(log.warning), listening, lambda: say(where))

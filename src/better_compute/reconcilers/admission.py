@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from random import Random
+from typing import TypeVar
 
 from better_compute.domain import reservations as rules
 from better_compute.domain.problems import SPEND_LIMIT_REACHED, UNAVAILABLE, ComputeError
 from better_compute.domain.reservations import Reservation
 from better_compute.domain.state import Pool
+from better_compute.reconcilers.waiting import pools_where
 from better_compute.service.actions import ADMISSION, ROOT
-from better_compute.service.billing import UNREACHED, spending
+from better_compute.service.billing import UNREACHED, NoBilling, UnreachedError, spending
 from better_compute.service.bookings import Bookings
-from better_compute.service.core import Service, known
+from better_compute.service.core import Service, attempt, known
 from better_compute.service.ports import Caller, Spending, Tx, Verdict
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 ACTOR = Caller(identity_id=ADMISSION, tenant_id=ROOT)
 
@@ -38,20 +43,31 @@ _Heard = Mapping[str, tuple[Spending, Verdict | None]]
 
 @dataclass(slots=True)
 class Inquiry:
-    """Billing as one round asks it. Once it gave no answer it is not asked again, by this round."""
+    """Billing as one round asks it. Once it was silent it is not asked again, by this round; an answer that does not
+    count says nothing of other questions. Where no billing is set there is nobody to ask."""
 
     service: Service
     until: int
-    silent: bool = False
+    chance: Random
+    silent: bool
+    told: set[str] = field(default_factory=set)
 
     @classmethod
     def begin(cls, service: Service) -> Inquiry:
-        return cls(service, service.clock() + LONGEST)
+        silent = isinstance(service.billing, NoBilling)
+        return cls(service, service.clock() + LONGEST, Random(service.entropy(8)), silent)
+
+    def mixed(self, all_: Iterable[T]) -> list[T]:
+        """In an order of chance. One question that billing never answers may end what a round asks: in one order for
+        all rounds, nothing behind it would ever be asked about."""
+        found = list(all_)
+        self.chance.shuffle(found)
+        return found
 
     def ask(self, pool: Pool, placed: list[Reservation]) -> _Heard:
         """About those that need its word, while there is time."""
         heard: dict[str, tuple[Spending, Verdict | None]] = {}
-        for reservation in placed:
+        for reservation in self.mixed(placed):
             asked = spending(pool, reservation)
             if asked is not None and self.service.clock() < self.until:
                 heard[reservation.id] = asked, self._hear(asked)
@@ -65,20 +81,27 @@ class Inquiry:
         except ComputeError as error:
             if error.code != UNAVAILABLE:
                 raise
-            self.silent = True
-            log.warning("%s: %s", error, "; ".join(getattr(error, "__notes__", ())))
+            self.silent = isinstance(error, UnreachedError)
+            self._tell(f"{error}: {'; '.join(getattr(error, '__notes__', ()))}")
             return None
 
+    def _tell(self, failure: str) -> None:
+        """The operator, once of each failure."""
+        if failure not in self.told:
+            self.told.add(failure)
+            log.warning("%s", failure)
 
-def admit_all(service: Service) -> Counter[str]:
-    """Let in all that is placed; how many reservations reached which state. What goes wrong in one pool is logged, and
-    keeps no other pool waiting."""
-    inquiry, done = Inquiry.begin(service), Counter[str]()
-    for pool_id in service.store.view(lambda tx: tx.pools_with("placed")):
-        try:
-            done += admit_in(service, pool_id, inquiry)
-        except Exception:
-            log.exception("the reservations that are placed in pool %s did not all become active", pool_id)
+
+def admit_all(service: Service, pools: Collection[str] | None = None) -> Counter[str]:
+    """Let in all that is placed, in these pools or in all; how many reservations reached which state. What goes wrong
+    in one pool is logged, and keeps no other pool waiting."""
+    due, done = pools_where(service, "placed", pools), Counter[str]()
+    if not due:
+        return done
+    inquiry = Inquiry.begin(service)
+    for pool_id in inquiry.mixed(due):
+        failure = f"the reservations that are placed in pool {pool_id} did not all become active"
+        done += attempt(partial(admit_in, service, pool_id, inquiry), failure) or Counter()
     return done
 
 
@@ -93,6 +116,8 @@ def admit_in(service: Service, pool_id: str, inquiry: Inquiry) -> Counter[str]:
         # Where nothing is to change, such as while billing is silent, no lock is asked for.
         if any(_next(pool, reservation, heard, service.clock()) != reservation for reservation in placed):
             done += service.store.transact(partial(_some, service, pool_id, last, heard))
+        if len(placed) < MOST:
+            return done
         last = placed[-1]
 
 

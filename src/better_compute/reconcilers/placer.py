@@ -6,39 +6,37 @@ later wish that fits is placed although an earlier, larger one still waits.
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
+from collections.abc import Collection
 from functools import partial
 
 from better_compute.domain import reservations as rules
 from better_compute.domain.reservations import Reservation
 from better_compute.domain.state import PoolState
+from better_compute.reconcilers.waiting import pools_where
 from better_compute.service.actions import PLACER, ROOT
 from better_compute.service.bookings import Bookings
-from better_compute.service.core import Service, known
+from better_compute.service.core import Service, attempt, known
 from better_compute.service.ports import Caller, Tx
-
-log = logging.getLogger(__name__)
 
 ACTOR = Caller(identity_id=PLACER, tenant_id=ROOT)
 
 MOST = 50
 LONGEST = 200
-"""So many wishes, or for so many milliseconds, are tried in one transaction: others wait for its lock."""
+"""So many wishes are tried in one transaction, and after so many milliseconds with the pool's lock no other one is
+begun: others wait for the lock."""
 
 _Kind = tuple[object, ...]
 """What makes two wishes alike to every host."""
 
 
-def place_all(service: Service) -> Counter[str]:
-    """Try all that waits; how many reservations reached which state. What goes wrong in one pool is logged, and keeps
-    no other pool waiting."""
+def place_all(service: Service, pools: Collection[str] | None = None) -> Counter[str]:
+    """Try all that waits, in these pools or in all; how many reservations reached which state. What goes wrong in one
+    pool is logged, and keeps no other pool waiting."""
     done = Counter[str]()
-    for pool_id in service.store.view(lambda tx: tx.pools_with("pending")):
-        try:
-            done += place_in(service, pool_id)
-        except Exception:
-            log.exception("the reservations that wait in pool %s were not all tried", pool_id)
+    for pool_id in pools_where(service, "pending", pools):
+        failure = f"the reservations that wait in pool {pool_id} were not all tried"
+        done += attempt(partial(place_in, service, pool_id), failure) or Counter()
     return done
 
 
@@ -59,8 +57,8 @@ def _some(
 ) -> tuple[Reservation | None, frozenset[_Kind], Counter[str]]:
     """Try the next ones: the last that was tried, None at the end; what no host has room for in this pass; and how many
     came to which state."""
-    begun = service.clock()
     tx.pool_state(pool_id, [])  # locks the pool: what waits is read when it stands still
+    begun = service.clock()  # with the lock: no time was spent before, and nothing of others happened later
     waiting = tx.oldest(pool_id, "pending", MOST, after)
     if not waiting:
         return None, hopeless, Counter()

@@ -4,15 +4,12 @@ one likes, in several processes at once: a kill leaves whole steps, and the next
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 from better_compute.reconcilers import admission, hosts, placer
-from better_compute.reconcilers.admission import Inquiry
 from better_compute.service.core import Service, attempt
-from better_compute.service.ports import Tx
 
 T = TypeVar("T")
 
@@ -28,30 +25,25 @@ class Round:
 def everywhere(service: Service) -> Round:
     """What is due in all pools. What goes wrong in one pool, or with one step, is logged, and keeps no other waiting:
     the next round makes up for it."""
-    changed = _step(service, hosts.vps_hosts) or 0
-    changed += _step(service, hosts.capacity_hosts) or 0
-    done = _step(service, placer.place_all) or Counter()
-    admitted = _step(service, admission.admit_all) or Counter()
+    changed = _step(hosts.vps_hosts, service) or 0
+    changed += _step(hosts.capacity_hosts, service) or 0
+    return Round(changed, _go_on(service, None, None))
+
+
+def in_pools(service: Service, freed: Collection[str], placed: Collection[str] = ()) -> Counter[str]:
+    """What waits in some pools goes on, as `everywhere`: all of it in those where a commit may have freed something,
+    and what is placed alone in the others. How many reservations came to which state."""
+    return _go_on(service, freed, {*freed, *placed})
+
+
+def _go_on(service: Service, freed: Collection[str] | None, all_: Collection[str] | None) -> Counter[str]:
+    """All pools are placed before one waits for what billing says of another."""
+    done = _step(placer.place_all, service, freed) or Counter()
+    admitted = _step(admission.admit_all, service, all_) or Counter()
     if admitted["failed"]:  # what they held came free
-        done += _step(service, placer.place_all) or Counter()
-    return Round(changed, done + admitted)
-
-
-def in_pool(service: Service, pool_id: str) -> Counter[str]:
-    """What waits in one pool goes on, such as after a commit that may have freed something there; how many reservations
-    came to which state."""
-    if not service.store.view(lambda tx: _waits(tx, pool_id)):
-        return Counter()
-    done = placer.place_in(service, pool_id)
-    admitted = admission.admit_in(service, pool_id, Inquiry.begin(service))
-    if admitted["failed"]:
-        done += placer.place_in(service, pool_id)
+        done += _step(placer.place_all, service, all_) or Counter()
     return done + admitted
 
 
-def _step(service: Service, work: Callable[[Service], T]) -> T | None:
-    return attempt(partial(work, service), f"{work.__name__} waits for the next round")
-
-
-def _waits(tx: Tx, pool_id: str) -> bool:
-    return any(tx.oldest(pool_id, state, 1, None) for state in ("pending", "placed"))
+def _step(work: Callable[..., T], *given: object) -> T | None:
+    return attempt(lambda: work(*given), f"{work.__name__} waits for the next round")

@@ -77,8 +77,19 @@ class NoBilling:
         raise unreached(f"no billing is set, and the pool {spending.pool_id} needs its word: see --billing-url")
 
 
-def unreached(why: str) -> ComputeError:
-    """Billing gave no answer that counts. `why` is a note: for the operator, not for the caller."""
+class UnreachedError(ComputeError):
+    """Billing cannot be reached, or did not answer in time: so it would be with any other question now."""
+
+
+def unreached(why: str) -> UnreachedError:
+    """Billing gave no answer at all. `why` is a note: for the operator, not for the caller."""
+    found = UnreachedError(Problem(UNAVAILABLE, RULE, UNREACHED))
+    found.add_note(why)
+    return found
+
+
+def unread(why: str) -> ComputeError:
+    """Billing gave an answer to this question, and none that counts. `why` as in `unreached`."""
     found = ComputeError(Problem(UNAVAILABLE, RULE, UNREACHED))
     found.add_note(why)
     return found

@@ -36,8 +36,9 @@ and how many of it there are."""
 class Service:
     """The ports. `created` is called with a pool after the commit that made it: what waited for the pool joins it.
     `arriving` tells beforehand what that is, for pools that will be made with some keys. `freed` is called with a
-    pool's id after a commit that may let what waits there go on: capacity, quota or an offer came, or came free, or
-    what is placed waits to become active."""
+    pool's id after a commit that may let what is pending there go on: capacity, quota, an offer or another policy came,
+    or something came free. `placed` is called with a pool's id after a call placed a reservation there: it waits to
+    become active."""
 
     store: Store
     authorizer: Authorizer
@@ -46,6 +47,7 @@ class Service:
     attestors: Mapping[str, Attestor] = field(default_factory=dict)
     created: Callable[[Pool], object] = field(default=lambda _: None)
     freed: Callable[[str], object] = field(default=lambda _: None)
+    placed: Callable[[str], object] = field(default=lambda _: None)
     billing: Billing = field(default_factory=NoBilling)
     arriving: Callable[[Tx, Collection[str]], Arriving] = field(default=lambda _tx, _keys: lambda _pool, _models: ())
 
@@ -94,11 +96,11 @@ class Service:
         """
 
         def work(tx: Tx) -> CarriedOut:
-            now = self.clock()
             if isinstance(command, CreatePool):
                 state = tx.pool_state(command.pool_id, tenants)
             else:
                 state = look(tx, command.tenant_id, command.pool_id, tenants)
+            now = self.clock()  # with the lock: nothing of others in the pool happened later
             facts = load_facts(tx, [command], actor_id=caller.identity_id, now=now, attestors=self.attestor_names)
             load_hosts(tx, {command.pool_id: state}, [command])
             decision = decide(state, command, facts)
@@ -117,6 +119,9 @@ class Service:
 
     def after_freed(self, pool_id: str) -> None:
         attempt(lambda: self.freed(pool_id), "what waits in a pool was not tried again")
+
+    def after_placed(self, pool_id: str) -> None:
+        attempt(lambda: self.placed(pool_id), "what is placed in a pool did not become active yet")
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,12 +52,12 @@ def report(service: Service, caller: Caller, body: NodesReport) -> NodeView:
     service.allow(caller, "nodes/report", body.tenant_id)
     inventory = Inventory.of(given(body.inventory))
 
-    def work(tx: Tx) -> Node:
+    def work(tx: Tx) -> tuple[Node, bool]:
         state, host = _locked(tx, body.tenant_id, body.node_id, of_its_owner=True)
         after = nodes.report(known(state), host.node, inventory, booked=host.is_booked)
         return _changed(service, tx, caller, state, host, after)
 
-    return _done(service, service.store.transact(work))
+    return _done(service, *service.store.transact(work))
 
 
 def set_control(service: Service, caller: Caller, body: NodesSetControl) -> NodeView:
@@ -67,7 +67,7 @@ def set_control(service: Service, caller: Caller, body: NodesSetControl) -> Node
     if not stated.keys() & {"control", "owner_tenant_id"}:
         refuse("give a control, an ownerTenantId, or both")
 
-    def work(tx: Tx) -> Node:
+    def work(tx: Tx) -> tuple[Node, bool]:
         state, host = _locked(tx, body.tenant_id, body.node_id)
         node = host.node
         owner_id = stated.get("owner_tenant_id", node.owner_tenant_id)
@@ -77,7 +77,7 @@ def set_control(service: Service, caller: Caller, body: NodesSetControl) -> Node
         after = nodes.set_control(state, node, control, owner_id, booked=host.is_booked)
         return _changed(service, tx, caller, state, host, after)
 
-    return _done(service, service.store.transact(work))
+    return _done(service, *service.store.transact(work))
 
 
 def remove(service: Service, caller: Caller, body: NodesRemove) -> NodeView:
@@ -97,9 +97,10 @@ def remove(service: Service, caller: Caller, body: NodesRemove) -> NodeView:
     return show.node(service.store.transact(work))
 
 
-def _done(service: Service, node: Node) -> NodeView:
-    """After the commit: what waits may fit now."""
-    service.after_freed(node.pool_id)
+def _done(service: Service, node: Node, changed: bool) -> NodeView:
+    """After the commit: what waits may fit a machine that changed."""
+    if changed:
+        service.after_freed(node.pool_id)
     return show.node(node)
 
 
@@ -117,17 +118,19 @@ def _locked(tx: Tx, tenant_id: str, node_id: str, *, of_its_owner: bool = False)
     return state, host
 
 
-def _changed(service: Service, tx: Tx, caller: Caller, state: PoolState, host: Host, after: Node | Refused) -> Node:
-    """Save a machine as it is now, with what can be booked on it, unless nothing changed."""
+def _changed(
+    service: Service, tx: Tx, caller: Caller, state: PoolState, host: Host, after: Node | Refused
+) -> tuple[Node, bool]:
+    """Save a machine as it is now, with what can be booked on it, unless nothing changed; and whether something did."""
     if isinstance(after, Refused):
         raise ComputeError(*after.problems)
     before, pool = host.node, known(state)
     if after == before:
-        return before
+        return before, False
     state.rollup = nodes.count_node(nodes.count_node(state.rollup, before, -1), after)
     now_is = fitted(pool, Host(node=after, devices=host.devices, rows=host.rows))
     tx.save_hosts([(host, now_is)], state, [service.record(caller, _event(pool, before, after), service.clock())])
-    return after
+    return after, True
 
 
 def _event(pool: Pool, before: Node, after: Node) -> Event:

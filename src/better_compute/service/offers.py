@@ -17,7 +17,8 @@ def offer(service: Service, caller: Caller, body: PoolsOffer) -> OfferView:
     """Offers the pool to a tenant with a quota; offering again changes the offer and the named rows."""
     service.allow(caller, "pools/offer", body.tenant_id)
     done = service.carry_out(caller, build(OfferPool, given(body), body.pool_id), [body.to_tenant_id])
-    service.after_freed(done.pool.id)
+    if done.changed:
+        service.after_freed(done.pool.id)
     return show.offer(done.pool.id, done.state.offers[body.to_tenant_id], done.state.rows(body.to_tenant_id))
 
 

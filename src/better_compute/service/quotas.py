@@ -17,7 +17,8 @@ def set_(service: Service, caller: Caller, body: QuotasSet) -> QuotasView:
     """Sets the named rows of the owner, or of a tenant with an offer; others stay. Answers all its rows."""
     service.allow(caller, "quotas/set", body.tenant_id)
     done = service.carry_out(caller, build(SetQuota, given(body), body.pool_id), [body.to_tenant_id])
-    service.after_freed(body.pool_id)
+    if done.changed:
+        service.after_freed(body.pool_id)
     return QuotasView(show.quotas(body.to_tenant_id, body.pool_id, done.state.rows(body.to_tenant_id)))
 
 

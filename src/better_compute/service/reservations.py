@@ -29,8 +29,8 @@ def create(service: Service, caller: Caller, body: ReservationsCreate) -> Reserv
     made = service.new_id("rsv") if key is None else derive("rsv", body.tenant_id, caller.identity_id, key)
 
     def work(tx: Tx, admit: Admit) -> HeldReservation:
-        now = service.clock()
         state = look(tx, body.tenant_id, body.pool_id, [body.tenant_id])
+        now = service.clock()  # with the lock: nothing of others in the pool happened later
         wish = _wish(body, caller, made, key, now)
         held = None if key is None else tx.reservation(made)
         again = (
@@ -48,7 +48,7 @@ def create(service: Service, caller: Caller, body: ReservationsCreate) -> Reserv
 
     held = billing.transact(service.store, service.billing, work)
     if held.reservation.state == "placed":
-        service.after_freed(body.pool_id)
+        service.after_placed(body.pool_id)
     return _view(held, body.tenant_id)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -87,12 +87,12 @@ def test_no_failure_ends_it(
     with opened(database, SYSTEM, write(ONE)) as plane, monkeypatch.context() as broken:
         broken.setattr(placer, "place_all", fails)
         broken.setattr(admission, "admit_all", fails)
-        broken.setattr(rounds, "in_pool", fails)
+        broken.setattr(rounds, "in_pools", fails)
         with in_rhythm(plane, every=0.05) as served:
             client = client_of(served)
             reservation = client.reservations.create(create(client), {"gpu": 1})
             until(lambda: caplog.text.count(" waits for the next round") > 5)
-            until(lambda: "what is due in pool " in caplog.text)
+            until(lambda: "what calls let go on waits" in caplog.text)
             broken.undo()
             until(lambda: state(client, reservation) == "active")
 
@@ -106,7 +106,7 @@ def test_a_call_does_not_wait_for_what_it_lets_go_on_nor_does_the_end(
         entered.set()
         held.wait(20)
 
-    monkeypatch.setattr(rounds, "in_pool", waits)
+    monkeypatch.setattr(rounds, "in_pools", waits)
     with opened(database, SYSTEM, write(ONE)) as plane:
         with in_rhythm(plane, every=NEVER) as served:
             client = client_of(served)
@@ -121,14 +121,14 @@ def test_a_call_does_not_wait_for_what_it_lets_go_on_nor_does_the_end(
 def test_however_often_a_pool_is_told_of_it_is_looked_at_as_often_as_there_is_time(
     plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[str] = []
+    seen: list[tuple[list[str], list[str]]] = []
     held = threading.Event()
 
-    def look(_: object, pool_id: str) -> None:
-        seen.append(pool_id)
+    def look(_: object, freed: Collection[str], placed: Collection[str]) -> None:
+        seen.append((sorted(freed), sorted(placed)))
         held.wait(20)
 
-    monkeypatch.setattr(rounds, "in_pool", look)
+    monkeypatch.setattr(rounds, "in_pools", look)
     with in_rhythm(plane, every=NEVER) as served:
         for _ in range(100):
             served.service.freed("pool_1")
@@ -137,11 +137,11 @@ def test_however_often_a_pool_is_told_of_it_is_looked_at_as_often_as_there_is_ti
             served.service.freed("pool_1")
         held.set()
         until(lambda: len(seen) == 2)
-        served.service.freed("pool_2")
+        served.service.placed("pool_2")
         until(lambda: len(seen) == 3)
-    assert seen == ["pool_1", "pool_1", "pool_2"]
+    assert seen == [(["pool_1"], []), (["pool_1"], []), ([], ["pool_2"])]
 
 
 def without_hook(plane: ControlPlane) -> ControlPlane:
     """As a process that ends right after its commit."""
-    return replace(plane, service=replace(plane.service, freed=lambda _: None))
+    return replace(plane, service=replace(plane.service, freed=lambda _: None, placed=lambda _: None))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from better_compute.reconcilers import admission, hosts, placer
-from better_compute.reconcilers.rounds import Round, everywhere, in_pool
+from better_compute.reconcilers.rounds import Round, everywhere, in_pools
 from tests.better_compute.bills import Bills, billed, metered_pool, no, yes
 from tests.better_compute.plane import Plane
 from tests.better_compute.reconcilers.test_admission import shown
@@ -27,14 +27,14 @@ def test_what_admission_refuses_makes_room_for_what_waits_in_the_same_round(eith
     assert everywhere(plane.service).reservations == {"failed": 1, "placed": 1}
     assert [shown(plane, r)["state"] for r in (first, second)] == ["failed", "placed"]
     bills.say = yes
-    assert in_pool(plane.service, pool_id) == {"active": 1}
-    assert in_pool(plane.service, pool_id) == {}
+    assert in_pools(plane.service, [pool_id]) == {"active": 1}
+    assert in_pools(plane.service, [pool_id]) == {}
 
 
 def test_a_round_in_one_pool_leaves_the_others_to_theirs(plane: Plane) -> None:
     pools = [metered_pool(plane, 1, policy={}) for _ in range(2)]
     one, other = (plane.reserve(pool_id) for pool_id in pools)
-    assert in_pool(plane.service, pools[0]) == {"active": 1}
+    assert in_pools(plane.service, [pools[0]]) == {"active": 1}
     assert [shown(plane, r)["state"] for r in (one, other)] == ["active", "placed"]
 
 
@@ -44,7 +44,7 @@ def test_where_nothing_waits_a_round_asks_a_few_questions_and_locks_nothing(plan
     everywhere(plane.service)
     with counted() as statements:
         assert everywhere(plane.service) == Round(0, Counter())
-        assert in_pool(plane.service, pool_id) == {}
+        assert in_pools(plane.service, [pool_id]) == {}
     assert len([s for s in statements if s.startswith("SELECT")]) < 16
     assert [s for s in statements if not s.startswith(("SELECT", "BEGIN DEFERRED"))] == []
 
