@@ -102,9 +102,6 @@ def host_rows_hold_what_is_booked(found: Found) -> Iterator[str]:
         for resource, count in r["resources"].items():
             if resource != ATOMS[found.pools[r["pool_id"]]["sharing"]]:
                 allocated[r["node_id"], resource] += count
-    for row in found.resources:
-        if row["allocated"] > row["total"]:
-            yield f"{row['node_id']} has {row['allocated']} of {row['total']} {row['resource']} allocated"
     rows = {(row["node_id"], row["resource"]): row["allocated"] for row in found.resources if row["allocated"]}
     if rows != dict(allocated):
         yield f"host rows say {rows}, reservations {dict(allocated)}"
@@ -290,6 +287,14 @@ def no_booking_passes_the_quota(before: Found, after: Found) -> Iterator[str]:
             yield f"{row} was booked up to {q['used']} of {q['max']}"
 
 
+def no_booking_passes_what_a_host_provides(before: Found, after: Found) -> Iterator[str]:
+    """A row may shrink below what is allocated, and is not filled again until it has room."""
+    allocated = {(row["node_id"], row["resource"]): row["allocated"] for row in before.resources}
+    for row in after.resources:
+        if allocated.get((row["node_id"], row["resource"]), 0) < row["allocated"] > row["provided"]:
+            yield f"{row['node_id']} was booked up to {row['allocated']} of {row['provided']} {row['resource']}"
+
+
 def every_change_has_its_event(before: Found, after: Found) -> Iterator[str]:
     """One for each pool with its offers and quotas, each machine and each step of a reservation that changed."""
     known = {event["id"] for event in before.events}
@@ -331,14 +336,17 @@ def unsettled(found: Found) -> Iterator[str]:
         pool = found.pools[node["pool_id"]]
         held = [d for d in found.devices if d["node_id"] == node["id"] and not d["leaving"]]
         there = Counter((d["product"], d["profile"], d["share"]) for d in held)
-        if there != (wanted := Counter(_devices(pool, node) if _schedulable(node) else ())):
+        wanted = Counter(_devices(pool, node) if _schedulable(node) else ())
+        # What is leaving may still hold a part of the hardware: what takes its place is not there before it is gone.
+        waits = any(d["leaving"] for d in found.devices if d["node_id"] == node["id"])
+        if not there <= wanted or (there != wanted and not waits):
             yield f"{node['id']} has the devices {dict(there)}, and should have {dict(wanted)}"
         rows = {r["resource"]: r for r in found.resources if r["node_id"] == node["id"]}
         provided = _provided(pool, node) if _schedulable(node) else {}
         for resource in rows.keys() | provided.keys():
-            total, allocated = (rows[resource]["total"], rows[resource]["allocated"]) if resource in rows else (None, 0)
-            if total != max(provided.get(resource, 0), allocated):
-                yield f"{node['id']} has {total} {resource}, and should have {provided.get(resource)}"
+            row = rows.get(resource, {"provided": None, "allocated": 0})
+            if row["provided"] != provided.get(resource, 0) or not (row["allocated"] or resource in provided):
+                yield f"{node['id']} provides {row['provided']} {resource}, and should {provided.get(resource)}"
 
 
 def _schedulable(node: dict[str, Any]) -> bool:
@@ -394,5 +402,6 @@ def used_hours(found: Found, tenant_id: str, start: int, end: int) -> dict[tuple
 
 STEP_CHECKS: list[tuple[str, Callable[[Found, Found], Iterator[str]]]] = [
     ("1", no_booking_passes_the_quota),
+    ("2", no_booking_passes_what_a_host_provides),
     ("7", every_change_has_its_event),
 ]
