@@ -1,5 +1,6 @@
 """What a client makes of answers, good and bad."""
 
+import gzip
 import json
 import time
 from collections.abc import Callable
