@@ -9,7 +9,7 @@ from typing import Any, Literal
 from better_compute.domain.atoms import CLASSES
 from better_compute.domain.families import cut, family_of
 from better_compute.domain.inventory import Inventory, check_inventory
-from better_compute.domain.policy.mig import most_slices
+from better_compute.domain.policy.mig import is_made
 from better_compute.domain.policy.rules import JOIN_TOKEN
 from better_compute.domain.problems import ACCESS_DENIED, INVALID_STATE, Problem, Refused
 from better_compute.domain.state import Pool, PoolState, Rollup
@@ -157,7 +157,7 @@ def _understood(pool: Pool, node: Node) -> Node | Refused:
     is of another model."""
     families = {name: family_of(name) for name in dict.fromkeys(node.inventory.gpus)}
     for name, family in families.items():
-        if family is None or not _is_understood(pool, name, family):
+        if family is None or not _is_understood(pool, node.inventory, name, family):
             return replace(node, quarantined=name)
     models = set(families.values())
     if strangers := sorted(str(model) for model in models - {pool.gpu_model}):
@@ -166,10 +166,12 @@ def _understood(pool: Pool, node: Node) -> Node | Refused:
     return replace(node, gpu_model=pool.gpu_model if models else None)
 
 
-def _is_understood(pool: Pool, name: str, family: str) -> bool:
-    """A MIG instance belongs into a pool that is mig, and takes no more slices than a card has."""
-    _, instance = cut(name)
-    return instance is None or (pool.sharing == "mig" and 0 < instance.slices <= most_slices(family))
+def _is_understood(pool: Pool, inventory: Inventory, name: str, family: str) -> bool:
+    """A MIG instance belongs into a pool that is mig, and is one that its card makes."""
+    card, instance = cut(name)
+    if instance is None:
+        return True
+    return pool.sharing == "mig" and is_made(family, instance.profile, inventory.vram_of(card))
 
 
 def _holds(node: Node) -> tuple[int, int]:

@@ -55,8 +55,22 @@ class TestJoining:
     def test_instances_and_whole_gpus_are_understood_where_gpus_are_cut(self) -> None:
         assert node(joined(a_pool(sharing="mig"), of(H100, MIG))).quarantined is None
 
-    @pytest.mark.parametrize("name", [f"{H100} MIG 8g.80gb", f"{H100} MIG 0g.5gb", f"{H100} MIG 9c.3g.40gb"])
-    def test_an_instance_of_more_slices_than_a_card_has_is_not_understood(self, name: str) -> None:
+    @pytest.mark.parametrize(
+        "name",
+        [
+            f"{H100} MIG 8g.80gb",
+            f"{H100} MIG 0g.5gb",
+            f"{H100} MIG 9c.3g.40gb",
+            f"{H100} MIG 7c.1g.10gb",
+            f"{H100} MIG 0c.1g.10gb",
+            f"{H100} MIG 3g.999gb",
+            f"{H100} MIG 03g.40gb",
+            f"{H100} MIG 5g.40gb",
+            f"{H100} MIG 1g.99999999999999999999gb",
+            f"{H100} MIG 3g.47gb",  # of a card with 94 GB
+        ],
+    )
+    def test_an_instance_that_its_card_does_not_make_is_not_understood(self, name: str) -> None:
         assert node(joined(a_pool(sharing="mig"), of(name))).quarantined == name
 
     def test_a_machine_that_a_tenant_runs_is_a_host_that_cannot_be_booked(self) -> None:

@@ -86,6 +86,15 @@ def memory_of(layout: Layout) -> int:
     return _parts(max(layout, key=lambda name: layout[name].compute))[1]
 
 
+def is_made(family: str, profile: str, memory: int | None) -> bool:
+    """Whether cards of the family make instances of a profile, or compute instances within one (`1c.3g.40gb`): those
+    with so much memory in GiB, where it is known and a layout is known for it."""
+    part, _, whole = profile.rpartition("c.")
+    layouts = LAYOUTS.get(family, ())
+    sized = [layout for layout in layouts if memory_of(layout) == memory]
+    return any(whole in layout and int(part or 1) in range(1, layout[whole].compute + 1) for layout in sized or layouts)
+
+
 # Of these only the number of instances is known: their profiles are not documented.
 MOST_INSTANCES = {"RTXPRO5000": 2, "RTXPRO4500": 2}
 _OTHERS = re.compile(r"A100X|A30X|B100|RTXPRO\d+[A-Z]*")
