@@ -34,20 +34,12 @@ class Place:
     positions: Sequence[int]
 
 
-def choose(hosts: Iterable[Host], reservation: Reservation) -> Place | None:
-    """The first of the hosts that has all that the reservation asks for; None where there is none.
-
-    Hosts come with the fewest free devices first, so that what is begun is filled and large wishes find whole hosts.
-    The ratio of a row is in its total: the placer never asks the policy.
-    """
-    for host in hosts:
-        if not all(_has(host, resource, amount) for resource, amount in reservation.scalars.items()):
-            continue
-        attributes = host.node.inventory.attributes
-        fitting = [d.position for d in host.devices if d.free and _matches(d, attributes, reservation.selectors)]
-        if len(fitting) >= reservation.atoms:
-            return Place(host.node.id, sorted(fitting)[: reservation.atoms])
-    return None
+def choose(host: Host, reservation: Reservation) -> Place:
+    """The devices that the reservation takes of a host that has room for it: of those that are free and selected the
+    ones at the lowest positions."""
+    attributes = host.node.inventory.attributes
+    fitting = [d.position for d in host.devices if d.free and _matches(d, attributes, reservation.selectors)]
+    return Place(host.node.id, sorted(fitting)[: reservation.atoms])
 
 
 def check_selectors(kinds: Iterable[Kind], selectors: Selectors) -> list[Problem]:
@@ -77,11 +69,6 @@ def check_selectors(kinds: Iterable[Kind], selectors: Selectors) -> list[Problem
 def has_attributes(attributes: Attributes, selectors: Selectors) -> bool:
     """Whether a machine says of itself what of the selectors is not about a device."""
     return all(name in OF_DEVICE or attributes.get(name) in values for name, values in selectors.items())
-
-
-def _has(host: Host, resource: str, amount: int) -> bool:
-    row = host.rows.get(resource)
-    return row is not None and row.room >= amount
 
 
 def _matches(device: Device, attributes: Attributes, selectors: Selectors) -> bool:

@@ -6,11 +6,10 @@ Everything here is called in a write transaction that has locked the pool's row:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from better_compute.domain.events import of_reservation
-from better_compute.domain.hosts import Host
 from better_compute.domain.placement import Place, check_selectors, choose
 from better_compute.domain.problems import Problem
 from better_compute.domain.reservations import Reservation
@@ -18,9 +17,6 @@ from better_compute.domain.state import Pool
 from better_compute.domain.usage import Stretch, meter
 from better_compute.service.core import Service
 from better_compute.service.ports import Caller, Tx
-
-_AT_ONCE = 4
-"""Hosts that are read at once: mostly the first is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +62,11 @@ class Bookings:
     def find(self, reservation: Reservation) -> Place | None:
         """The place that the reservation would be given now: of the hosts with room for it the one with the fewest free
         devices, so that large wishes find whole hosts."""
-        return choose(self._hosts(reservation), reservation)
+        host = self.tx.bookable(reservation)
+        return None if host is None else choose(host, reservation)
 
     def check_selectors(self, reservation: Reservation) -> Sequence[Problem]:
         """Why no device of the pool has what the reservation selects by, however free it is; nothing while there is
         no device."""
         selectors = reservation.selectors
         return check_selectors(self.tx.kinds(self.pool.id), selectors) if selectors else ()
-
-    def _hosts(self, wish: Reservation) -> Iterator[Host]:
-        last = None
-        while hosts := self.tx.bookable(wish, _AT_ONCE, last):
-            yield from hosts
-            last = hosts[-1]

@@ -13,7 +13,6 @@ from typing import Any
 from sqlalchemy import CursorResult, Select, and_, bindparam, exists, func, select, tuple_
 
 from better_compute.domain.hosts import Host
-from better_compute.domain.nodes import Node
 from better_compute.domain.placement import OF_DEVICE, Kind, has_attributes
 from better_compute.domain.reservations import Reservation
 from better_compute.storage import tables as t
@@ -97,7 +96,7 @@ _DEALLOCATE = (
 class BookingTx(NodeTx):
     """The part of `Tx` about what is booked."""
 
-    def bookable(self, wish: Reservation, limit: int, after: Host | None) -> list[Host]:
+    def bookable(self, wish: Reservation) -> Host | None:
         selected = [name for name in OF_DEVICE if name in wish.selectors]
         statement = _bookable(tuple(sorted(wish.scalars)), tuple(selected))
         given: dict[str, Any] = (
@@ -105,17 +104,16 @@ class BookingTx(NodeTx):
         )
         given |= {f"need_{resource}": amount for resource, amount in wish.scalars.items()}
         given |= {f"of_{name}": _of_type(name, wish.selectors[name]) for name in selected}
-        size = limit if len(selected) == len(wish.selectors) else _PAGE
-        free, last = (wish.atoms, "") if after is None else (after.free, after.node.id)
-        found: list[Node] = []
-        while len(found) < limit:
-            rows = self._all(statement, **given, free=free, after=last, size=size)
-            nodes = [node_of(NODES.of(row[:-1])) for row in rows]
-            found += [node for node in nodes if has_attributes(node.inventory.attributes, wish.selectors)]
-            if len(rows) < size:
-                break
+        size = 1 if len(selected) == len(wish.selectors) else _PAGE
+        free, last = wish.atoms, ""
+        while rows := self._all(statement, **given, free=free, after=last, size=size):
+            for row in rows:
+                node = node_of(NODES.of(row[:-1]))
+                if has_attributes(node.inventory.attributes, wish.selectors):
+                    [host] = self._hosts([node], scalars=False)
+                    return host
             free, last = rows[-1].free, rows[-1].id
-        return self._hosts(found[:limit])
+        return None
 
     def kinds(self, pool_id: str) -> list[Kind]:
         return [

@@ -38,14 +38,14 @@ _DROP_ROW = t.node_resources.delete().where(
 class HostTx(EventTx):
     """The part of `Tx` about what can be booked on machines."""
 
-    def _hosts(self, nodes: Sequence[Node]) -> list[Host]:
-        """Machines with what can be booked on them."""
+    def _hosts(self, nodes: Sequence[Node], *, scalars: bool = True) -> list[Host]:
+        """Machines with what can be booked on them, or (not `scalars`) their devices alone."""
         ids = [node.id for node in nodes]
         devices: dict[str, list[Device]] = {node_id: [] for node_id in ids}
         rows: dict[str, dict[str, HostRow]] = {node_id: {} for node_id in ids}
         for node_id, *values in self._all(_DEVICES, ids=ids) if ids else ():
             devices[node_id].append(Device(**dict(zip(_DEVICE_FIELDS, values, strict=True))))
-        for node_id, *values in self._all(_RESOURCES, ids=ids) if ids else ():
+        for node_id, *values in self._all(_RESOURCES, ids=ids) if ids and scalars else ():
             row = HostRow(**dict(zip(_ROW_FIELDS, values, strict=True)))
             rows[node_id][row.resource] = row
         return [Host(node=node, devices=tuple(devices[node.id]), rows=rows[node.id]) for node in nodes]

@@ -1,14 +1,14 @@
-"""Which host takes a reservation, and which of its devices."""
+"""Which devices of a host a reservation takes, and what devices can be selected by."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from better_compute.domain.devices import Device
-from better_compute.domain.hosts import Host, HostRow
+from better_compute.domain.hosts import Host
 from better_compute.domain.inventory import Inventory
 from better_compute.domain.placement import Kind, Place, check_selectors, choose, has_attributes
 from better_compute.domain.reservations import canonical
@@ -21,58 +21,28 @@ def device(position: int, **fields: Any) -> Device:
     return Device(**{"position": position, "product": HBM3, "vram_gib": 80, **fields})
 
 
-def host(
-    node_id: str, *devices: Device, rows: Mapping[str, tuple[int, int]] | None = None, **attributes: str | int
-) -> Host:
-    """A host; of its rows the total and what is allocated."""
-    kept = {r: HostRow(resource=r, total=t, ratio="1", allocated=a) for r, (t, a) in (rows or {}).items()}
-    return Host(node=a_node(node_id, inventory=Inventory(attributes=attributes)), devices=devices, rows=kept)
+def host(node_id: str, *devices: Device, **attributes: str | int) -> Host:
+    return Host(node=a_node(node_id, inventory=Inventory(attributes=attributes)), devices=devices)
 
 
-def wish(gpus: int = 1, selectors: Mapping[str, Any] | None = None, **scalars: int) -> Any:
-    return a_reservation(resources={"gpu": gpus, **scalars}, selectors=canonical(selectors or {}))
+def wish(gpus: int = 1, selectors: Mapping[str, Any] | None = None) -> Any:
+    return a_reservation(resources={"gpu": gpus}, selectors=canonical(selectors or {}))
 
 
-def test_the_first_host_with_room_takes_it_on_its_lowest_free_devices() -> None:
-    busy = host("node_1", device(0, reservation_id="rsv_0"), device(1))
+def test_a_host_gives_its_lowest_free_devices() -> None:
     roomy = host("node_2", device(5), device(3), device(2, reservation_id="rsv_0"), device(4))
-    assert choose([busy, roomy], wish(2)) == Place("node_2", [3, 4])
-    assert choose([busy, roomy], wish(1)) == Place("node_1", [1])
-    assert choose([busy, roomy], wish(4)) is None
-    assert choose([], wish(1)) is None
-
-
-def test_one_reservation_is_never_spread_over_hosts() -> None:
-    assert choose([host("node_1", device(0)), host("node_2", device(0))], wish(2)) is None
+    assert choose(roomy, wish(1)) == Place("node_2", [3])
+    assert choose(roomy, wish(2)) == Place("node_2", [3, 4])
 
 
 def test_a_device_that_is_leaving_is_not_taken() -> None:
-    assert choose([host("node_1", device(0, leaving=True), device(1))], wish(1)) == Place("node_1", [1])
-    assert choose([host("node_1", device(0, leaving=True), device(1))], wish(2)) is None
-
-
-def test_scalars_fit_to_the_last_and_a_row_that_is_not_there_has_no_room() -> None:
-    full = host("node_1", device(0), rows={"vcpu": (10, 7), "memoryGiB": (8, 0)})
-    assert choose([full], wish(vcpu=3, memoryGiB=8)) == Place("node_1", [0])
-    assert choose([full], wish(vcpu=4)) is None
-    assert choose([full], wish(diskGiB=1)) is None
-
-
-def test_hosts_are_asked_for_until_one_fits() -> None:
-    asked = []
-
-    def hosts() -> Iterator[Host]:
-        for n in range(5):
-            asked.append(n)
-            yield host(f"node_{n}", *map(device, range(n)))
-
-    assert choose(hosts(), wish(2)) == Place("node_2", [0, 1])
-    assert asked == [0, 1, 2]
+    assert choose(host("node_1", device(0, leaving=True), device(1)), wish(1)) == Place("node_1", [1])
 
 
 @pytest.mark.parametrize(
     ("selectors", "positions"),
     [
+        ({}, [0, 1, 2]),
         ({"gpuProduct": NVL}, [1]),
         ({"vramGiB": 94}, [1]),
         ({"vramGiB": [80, 94]}, [0, 1]),
@@ -80,15 +50,15 @@ def test_hosts_are_asked_for_until_one_fits() -> None:
         ({"rack": "r1"}, [0, 1, 2]),
         ({"rack": "r1", "gpuProduct": NVL}, [1]),
         ({"row": 4}, [0, 1, 2]),
-        ({"row": "4"}, None),
-        ({"vramGiB": "94"}, None),
-        ({"rack": "r2"}, None),
-        ({"rack": "r1", "cooling": "air"}, None),
-        ({"migProfile": "3g.40gb", "gpuProduct": NVL}, None),
+        ({"row": "4"}, []),
+        ({"vramGiB": "94"}, []),
+        ({"rack": "r2"}, []),
+        ({"rack": "r1", "cooling": "air"}, []),
+        ({"migProfile": "3g.40gb", "gpuProduct": NVL}, []),
     ],
     ids=str,
 )
-def test_a_device_has_all_that_is_selected_by(selectors: dict[str, Any], positions: list[int] | None) -> None:
+def test_a_device_has_all_that_is_selected_by(selectors: dict[str, Any], positions: list[int]) -> None:
     one = host(
         "node_1",
         device(0),
@@ -98,11 +68,10 @@ def test_a_device_has_all_that_is_selected_by(selectors: dict[str, Any], positio
         row=4,
         gpuProduct="what the machine says",
     )
-    expected = None if positions is None else Place("node_1", positions)
-    assert choose([one], wish(len(positions or [0]), selectors)) == expected
-    assert (check_selectors(kinds(one), canonical(selectors)) == []) == (positions is not None)
+    assert choose(one, wish(3, selectors)) == Place("node_1", positions)
+    assert (check_selectors(kinds(one), canonical(selectors)) == []) == bool(positions)
     own = {name: values for name, values in canonical(selectors).items() if name in one.node.inventory.attributes}
-    assert has_attributes(one.node.inventory.attributes, own) or positions is None
+    assert has_attributes(one.node.inventory.attributes, own) or not positions
 
 
 def kinds(*hosts: Host) -> list[Kind]:

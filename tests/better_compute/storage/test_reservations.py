@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from better_compute.domain.devices import Device
 from better_compute.domain.hosts import Host, HostRow
 from better_compute.domain.inventory import Inventory
-from better_compute.domain.placement import Place, choose
+from better_compute.domain.placement import choose
 from better_compute.domain.reservations import Reservation, activate, canonical, end, place, wait
 from better_compute.domain.state import PoolState, Provided, Work
 from better_compute.service.ports import HeldReservation, ReservationQuery, Tx
@@ -131,7 +131,7 @@ def test_what_ends_on_a_machine_that_cannot_be_booked_any_more_frees_no_device_o
     save(pools, first, end(first, NOW + 2))
     assert [d.reservation_id for d in host(pools).devices] == [None] * 4
     assert free(pools) == 0
-    assert bookable(pools, 1, 10) == []
+    assert bookable(pools, 1) is None
 
 
 WRONG: dict[str, tuple[Reservation, tuple[int, ...]]] = {
@@ -269,12 +269,14 @@ def test_the_oldest_of_a_pool_in_a_state_come_first(pools: SqlStore) -> None:
     assert pools.view(lambda tx: tx.pending("pool_3", "root")) == (0, 0)
 
 
-def bookable(store: SqlStore, gpus: int, limit: int, after: Host | None = None, **wish: Any) -> list[Host]:
-    asked = a_reservation(resources={"gpu": gpus, **wish.pop("scalars", {})}, **wish)
-    return store.view(lambda tx: tx.bookable(asked, limit, after))
+def bookable(store: SqlStore, gpus: int, **wish: Any) -> str | None:
+    """The machine that a wish is placed on."""
+    asked = a_reservation(resources={"gpu": gpus}, **wish)
+    host = store.view(lambda tx: tx.bookable(asked))
+    return None if host is None else host.node.id
 
 
-def test_hosts_come_with_the_fewest_free_devices_first(pools: SqlStore) -> None:
+def test_the_host_with_the_fewest_free_devices_that_are_enough_is_taken(pools: SqlStore) -> None:
     add_hosts(
         pools,
         a_host("node_2", 2),
@@ -285,12 +287,11 @@ def test_hosts_come_with_the_fewest_free_devices_first(pools: SqlStore) -> None:
         a_host("node_6", 2, role="infra"),
         a_host("node_7", 2, "pool_2"),
     )
-    found = bookable(pools, 1, 2)
-    found += bookable(pools, 1, 9, found[-1])
-    assert [h.node.id for h in found] == ["node_2", "node_0", "node_1", "node_3"]
-    assert found[0] == a_host("node_2", 2)
-    assert [h.node.id for h in bookable(pools, 3, 9)] == ["node_0", "node_1", "node_3"]
-    assert bookable(pools, 1, 9, found[-1]) == []
+    assert [bookable(pools, gpus) for gpus in (1, 2, 3, 4, 5)] == ["node_2", "node_2", "node_0", "node_0", None]
+    wish = a_reservation(resources={"gpu": 1, "vcpu": 16})
+    with counted(pools) as statements:
+        assert pools.view(lambda tx: tx.bookable(wish)) == replace(a_host("node_2", 2), rows={})
+    assert len([s for s in statements if s.startswith("SELECT")]) == 2, "the host, and its devices"
 
 
 CARDS = (("NVIDIA H100 80GB HBM3", 80), ("NVIDIA H100 NVL", 94), ("NVIDIA H100 PCIe", None))
@@ -324,10 +325,14 @@ SELECTORS: dict[str, tuple[str | int, ...]] = {
 }
 
 
-def test_what_the_database_leaves_out_is_what_no_rule_would_take(
-    pools: SqlStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The place that is found among what it gives is the one among all hosts, in their order."""
+def has_room(host: Host, wish: Reservation) -> bool:
+    """All of the scalars, and devices enough that are free and selected."""
+    rows = host.rows
+    scalars = all(resource in rows and rows[resource].room >= amount for resource, amount in wish.scalars.items())
+    return scalars and len(choose(host, wish).positions) == wish.atoms
+
+
+def test_the_database_takes_the_first_host_that_has_room(pools: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("better_compute.storage.bookings._PAGE", 3)
     random = Random(7)
     hosts = some_hosts(random)
@@ -340,17 +345,9 @@ def test_what_the_database_leaves_out_is_what_no_rule_would_take(
         scalars = {"vcpu": random.randint(1, 8)} if random.random() < 0.4 else {}
         wish = a_reservation(resources={"gpu": random.randint(1, 4), **scalars}, selectors=canonical(chosen))
         in_order = sorted(everything, key=lambda h: (h.free, h.node.id))
-        expected = choose(in_order, wish)
-
-        def find(tx: Tx, wish: Reservation = wish) -> Place | None:
-            last, found = None, None
-            while found is None and (some := tx.bookable(wish, 2, last)):
-                assert len(some) <= 2
-                assert all(choose([one], wish) for one in some), "what has no room is not read"
-                last, found = some[-1], choose(some, wish)
-            return found
-
-        assert pools.view(find) == expected
+        expected = next((h for h in in_order if has_room(h, wish)), None)
+        found = pools.view(lambda tx, wish=wish: tx.bookable(wish))  # type: ignore[misc]
+        assert found == (None if expected is None else replace(expected, rows={}))
         placed += expected is not None
         kinds = {
             (d.product, d.profile, d.vram_gib, *h.node.inventory.attributes.items()) for h in hosts for d in h.devices
@@ -369,11 +366,8 @@ def test_a_machine_is_found_behind_many_that_are_as_free_and_say_something_else(
     inventory = Inventory(attributes={"rack": "r1"})
     add_hosts(pools, *(a_host(node_id, 4, inventory=inventory) for node_id in ("node_27", "node_29")))
     add_hosts(pools, a_host("node_28", 4))
-    found = bookable(pools, 1, 2, selectors=canonical({"rack": "r1"}))
-    assert [h.node.id for h in found] == ["node_27", "node_29"]
-    assert bookable(pools, 1, 1, selectors=canonical({"rack": "r1"})) == found[:1]
-    assert bookable(pools, 1, 1, found[0], selectors=canonical({"rack": "r1"})) == found[1:]
-    assert bookable(pools, 1, 1, found[1], selectors=canonical({"rack": "r1"})) == []
+    assert bookable(pools, 1, selectors=canonical({"rack": "r1"})) == "node_27"
+    assert bookable(pools, 1, selectors=canonical({"rack": "r2"})) is None
 
 
 def test_kinds_are_those_of_machines_that_can_be_booked_and_of_devices_that_stay(pools: SqlStore) -> None:
@@ -432,7 +426,7 @@ def test_nothing_that_grows_is_read_whole(sqlite_url: str) -> None:
             store.view(lambda tx: tx.has_reservations("acme", "pool_1"))
             store.view(lambda tx: tx.oldest("pool_1", "pending", 50, first))
             store.view(lambda tx: tx.pending("pool_1", "acme"))
-            store.view(lambda tx: tx.bookable(WISH, 50, None))
+            store.view(lambda tx: tx.bookable(WISH))
             store.view(lambda tx: tx.kinds("pool_1"))
             store.view(lambda tx: tx.roll_up([pool_state(store)]))
             for pool_id in (None, "pool_1"):

@@ -61,9 +61,12 @@ class WorkTx(Protocol):
 
     def pending(self, pool_id: str, tenant_id: str) -> Asking: ...
 
-    def bookable(self, wish: Reservation, limit: int, after: Host | None) -> list[Host]:
-        """Machines that the wish may be placed on, in order of how many of their devices are free and of their ids,
-        after one; empty only where there is no other. What has no room for it is not read."""
+    def bookable(self, wish: Reservation) -> Host | None:
+        """The machine that the wish is placed on, without its host rows: of those with room for it that with the fewest
+        devices free, and of these the first by id. None has room where there is none.
+
+        The room of a row is what is stored of it: its ratio is in there, and no policy is asked.
+        """
 
     def kinds(self, pool_id: str) -> list[Kind]:
         """The devices of the machines that can be booked, one of each kind, booked ones too; with one statement."""
