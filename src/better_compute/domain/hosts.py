@@ -20,17 +20,23 @@ _MIB = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostRow:
-    """What a host provides of a resource at a ratio, and how much of it is booked. `total` counts the ratio in, and is
-    never below `allocated`; `ratio` is a decimal number as the policy spells it, clamped."""
+    """What a host provides of a resource at a ratio, and how much of it is booked. `provided` counts the ratio in;
+    `ratio` is a decimal number as the policy spells it, clamped."""
 
     resource: str
-    total: int
+    provided: int
     ratio: str
     allocated: int = 0
 
     @property
+    def total(self) -> int:
+        """How large the row is: it never shrinks below what is allocated."""
+        return max(self.provided, self.allocated)
+
+    @property
     def room(self) -> int:
-        return self.total - self.allocated
+        """How much of it a new booking may take; below zero where more is booked than the host provides by now."""
+        return self.provided - self.allocated
 
 
 Rows = Mapping[str, HostRow]
@@ -98,9 +104,9 @@ def _with_rows(pool: Pool, host: Host, provides: Mapping[str, Fraction], *, over
         before = rows.pop(resource, None)
         allocated = 0 if before is None else before.allocated
         ratio = _ratio(pool.policy, resource) if overcommit else Decimal(1)
-        total = max(int(amount * Fraction(ratio)), allocated, 0) if host.node.is_schedulable else allocated
-        if total or host.node.is_schedulable:
-            rows[resource] = HostRow(resource=resource, total=total, ratio=f"{ratio:f}", allocated=allocated)
+        provided = max(int(amount * Fraction(ratio)), 0) if host.node.is_schedulable else 0
+        if allocated or host.node.is_schedulable:
+            rows[resource] = HostRow(resource=resource, provided=provided, ratio=f"{ratio:f}", allocated=allocated)
     return host if rows == host.rows else replace(host, rows=rows)
 
 

@@ -53,7 +53,7 @@ def _bookable(scalars: tuple[str, ...], selected: tuple[str, ...]) -> Select[Any
     page = _BOOKABLE
     for resource in scalars:
         row = (_R.node_id == _N.id, _R.resource == resource)
-        page = page.where(exists().where(*row, _R.total - _R.allocated >= bindparam(f"need_{resource}")))
+        page = page.where(exists().where(*row, _R.provided - _R.allocated >= bindparam(f"need_{resource}")))
     if selected:
         free = (_D.node_id == _N.id, _D.reservation_id.is_(None), _D.leaving.is_(False))
         fields = (_D[OF_DEVICE[name]].in_(bindparam(f"of_{name}", expanding=True)) for name in selected)
@@ -85,7 +85,7 @@ _MORE_FREE = t.nodes.update().where(_OF_NODE, _SCHEDULABLE).values(free=_N.free 
 _HOST_ROW = and_(_R.node_id == bindparam("of_node"), _R.resource == bindparam("of_resource"))
 _ALLOCATE = (
     t.node_resources.update()
-    .where(_HOST_ROW, _R.allocated + _AMOUNT <= _R.total)
+    .where(_HOST_ROW, _R.allocated + _AMOUNT <= _R.provided)
     .values(allocated=_R.allocated + _AMOUNT)
 )
 _DEALLOCATE = (

@@ -20,7 +20,7 @@ from better_compute.storage.rows import BARE, AnyRow, Kept, from_json, to_json
 from better_compute.storage.tables.work import LIVE
 
 _RESERVATIONS = Kept(t.reservations, Reservation)
-_S = t.reservations.c
+_S, _R = t.reservations.c, t.node_resources.c
 _HELD = _RESERVATIONS.columns.add_columns(t.pools.c.owner_id, t.pools.c.archived_at).join(
     t.pools, t.pools.c.id == _S.pool_id
 )
@@ -55,16 +55,17 @@ _WORK = (
     .where(_S.pool_id.in_(_POOL_IDS), LIVE)
     .group_by(_S.pool_id, _S.tenant_id, _S.state)
 )
+# A row is never below what is allocated: `HostRow.total`.
 _PROVIDED = (
     select(
         t.nodes.c.pool_id,
-        t.node_resources.c.resource,
-        func.sum(t.node_resources.c.total),
-        func.sum(t.node_resources.c.allocated),
+        _R.resource,
+        func.sum(case((_R.allocated > _R.provided, _R.allocated), else_=_R.provided)),
+        func.sum(_R.allocated),
     )
-    .join(t.nodes, t.nodes.c.id == t.node_resources.c.node_id)
+    .join(t.nodes, t.nodes.c.id == _R.node_id)
     .where(t.nodes.c.pool_id.in_(_POOL_IDS))
-    .group_by(t.nodes.c.pool_id, t.node_resources.c.resource)
+    .group_by(t.nodes.c.pool_id, _R.resource)
 )
 
 

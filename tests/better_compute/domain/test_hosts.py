@@ -57,8 +57,8 @@ class TestCapacityHosts:
 
     def test_never_overcommit_huge_pages(self) -> None:
         rows = of_metal({"overcommit": 100}).rows
-        assert rows["hugepages2Mi"] == HostRow(resource="hugepages2Mi", total=1024, ratio="1")
-        assert rows["hugepages1Gi"] == HostRow(resource="hugepages1Gi", total=16, ratio="1")
+        assert rows["hugepages2Mi"] == HostRow(resource="hugepages2Mi", provided=1024, ratio="1")
+        assert rows["hugepages1Gi"] == HostRow(resource="hugepages1Gi", provided=16, ratio="1")
 
     def test_provide_huge_pages_and_devices_of_every_pool(self) -> None:
         host = capacity_hosts(a_pool(class_="vps-host"), a_host(replace(MACHINE, gpus=("NVIDIA H100",))))
@@ -122,10 +122,11 @@ class TestTotals:
         booked = replace(host, rows={**host.rows, "vcpu": replace(host.rows["vcpu"], allocated=100)})
         smaller = replace(booked, node=replace(booked.node, inventory=Inventory(vcpu=64)))
         after = fitted(pool, smaller)
-        assert after.rows["vcpu"] == HostRow(resource="vcpu", total=100, ratio="1", allocated=100)
-        assert after.rows["vcpu"].room == 0
+        assert after.rows["vcpu"] == HostRow(resource="vcpu", provided=64, ratio="1", allocated=100)
+        assert (after.rows["vcpu"].total, after.rows["vcpu"].room) == (100, -36)
         freed = replace(after, rows={**after.rows, "vcpu": replace(after.rows["vcpu"], allocated=0)})
-        assert fitted(pool, freed).rows["vcpu"].total == 64
+        assert (freed.rows["vcpu"].total, freed.rows["vcpu"].room) == (64, 64), "before anything keeps it again"
+        assert fitted(pool, freed) is freed
 
     @given(
         st.integers(0, 2**31 - 1),
@@ -135,7 +136,7 @@ class TestTotals:
     )
     def test_hold_whatever_is_stated(self, vcpu: int, ratio: float, reserve: int, allocated: int) -> None:
         pool = a_pool(policy={"overcommit": ratio, "hostReserve": {"vcpu": reserve}})
-        before = {"vcpu": HostRow(resource="vcpu", total=allocated, ratio="1", allocated=allocated)}
+        before = {"vcpu": HostRow(resource="vcpu", provided=allocated, ratio="1", allocated=allocated)}
         row = fitted(pool, replace(a_host(Inventory(vcpu=vcpu)), rows=before)).rows["vcpu"]
         assert row.allocated == allocated <= row.total < 2**63
         assert 0.1 <= float(row.ratio) <= 100
@@ -150,8 +151,8 @@ class TestAMachineThatCannotBeBooked:
 
     def test_keeps_what_is_booked_until_it_is_freed(self, node: dict[str, Any]) -> None:
         rows = {
-            "vcpu": HostRow(resource="vcpu", total=192, ratio="1", allocated=8),
-            "memoryGiB": HostRow(resource="memoryGiB", total=64, ratio="1"),
+            "vcpu": HostRow(resource="vcpu", provided=192, ratio="1", allocated=8),
+            "memoryGiB": HostRow(resource="memoryGiB", provided=64, ratio="1"),
         }
         after = fitted(a_pool(), replace(a_host(**node), rows=rows))
         assert totals(after) == {"vcpu": 8}

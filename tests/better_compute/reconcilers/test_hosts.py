@@ -131,6 +131,37 @@ def free(plane: Plane, node_id: str) -> int:
     return plane.store.view(work)
 
 
+class TestARowThatIsTooLarge:
+    """More is booked of a host than it provides by now; each test ends that, with no round of upkeep after it."""
+
+    def test_is_not_filled_again_when_the_inventory_shrank(self, either: Plane) -> None:
+        pool_id = either.pool(ownerQuota={"gpu": 8, "vcpu": 1000})
+        node_id = joined(either, pool_id, H100, H100, vcpu=192)
+        reservation = book(either, pool_id, gpu=1, vcpu=100)
+        smaller = {"gpus": [H100, H100], "vcpu": 10, "memoryGiB": 100, "diskGiB": 1000}
+        assert either.ask("sa_fleet", "nodes/report", nodeId=node_id, inventory=smaller).code == "OK"
+        self.filled(either, pool_id, node_id, reservation, booked=100, provided=10)
+
+    def test_is_not_filled_again_when_the_ratio_fell(self, either: Plane) -> None:
+        pool_id = either.pool(policy={"overcommit": 2}, ownerQuota={"gpu": 8, "vcpu": 1000})
+        node_id = joined(either, pool_id, H100, H100)
+        reservation = book(either, pool_id, gpu=1, vcpu=180)
+        policy(either, pool_id, overcommit=1)
+        kept(either)
+        self.filled(either, pool_id, node_id, reservation, booked=180, provided=100)
+
+    def filled(self, plane: Plane, pool_id: str, node_id: str, reservation: str, *, booked: int, provided: int) -> None:
+        assert rows(plane, node_id)["vcpu"] == (booked, "1")
+        assert plane.get(pool_id)["rollup"]["resources"]["vcpu"] == {"total": booked, "booked": booked}
+        assert plane.ask("sa_fleet", "reservations/end", reservationId=reservation).code == "OK"
+        assert rows(plane, node_id)["vcpu"] == (provided, "1")
+        assert plane.get(pool_id)["rollup"]["resources"]["vcpu"] == {"total": provided, "booked": 0}
+        more = {"gpu": 1, "vcpu": provided + 1}
+        asked = plane.ask("sa_fleet", "reservations/create", poolId=pool_id, resources=more).data
+        assert (asked["state"], asked["reason"]) == ("pending", "no-capacity")
+        book(plane, pool_id, gpu=1, vcpu=provided)
+
+
 class TestNothingToChange:
     def test_is_no_statement_that_writes(self, either: Plane) -> None:
         for body in ({"class": "vps-host"}, {"policy": {"overcommit": 1.1, "hostReserve": {"vcpu": 1}}}):

@@ -47,7 +47,7 @@ def pools(store: SqlStore) -> SqlStore:
 
 def a_host(node_id: str, gpus: int, pool_id: str = "pool_1", **fields: Any) -> Host:
     devices = tuple(Device(position=n, product="NVIDIA H100 80GB HBM3", vram_gib=80) for n in range(gpus))
-    rows = {"vcpu": HostRow(resource="vcpu", total=16, ratio="1")}
+    rows = {"vcpu": HostRow(resource="vcpu", provided=16, ratio="1")}
     return Host(node=a_node(node_id, pool_id=pool_id, **fields), devices=devices, rows=rows)
 
 
@@ -307,7 +307,7 @@ def some_hosts(random: Random) -> list[Host]:
             for i, (card, gib) in enumerate(cards)
         ]
         total = random.randint(0, 8)
-        rows = {"vcpu": HostRow(resource="vcpu", total=total, ratio="1", allocated=random.randint(0, total))}
+        rows = {"vcpu": HostRow(resource="vcpu", provided=total, ratio="1", allocated=random.randint(0, total))}
         inventory = Inventory(
             attributes={"rack": random.choice(("r1", "r2", "r3", "r4", "r5")), "row": random.choice((1, "1"))}
         )

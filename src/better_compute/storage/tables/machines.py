@@ -42,17 +42,18 @@ node_devices = Table(
     sqlite_with_rowid=False,
 )
 
-# The scalars of a host: what it provides at the ratio that is noted, and how much of it is booked.
+# The scalars of a host: what it provides at the ratio that is noted, and how much of it is booked. More may be
+# booked than it provides: an inventory or a ratio may fall under what runs, and then nothing more fits.
 node_resources = Table(
     "node_resources",
     metadata,
     name("node_id", "nodes.id"),
     name("resource"),
-    number("total"),
+    number("provided"),
     text("ratio"),
     number("allocated"),
     PrimaryKeyConstraint("node_id", "resource"),
-    CheckConstraint("allocated BETWEEN 0 AND total", name="allocated"),
+    CheckConstraint("provided >= 0 AND allocated >= 0", name="allocated"),
     sqlite_with_rowid=False,
 )
 

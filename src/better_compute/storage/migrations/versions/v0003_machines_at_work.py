@@ -72,11 +72,11 @@ def _machines() -> None:
         "node_resources",
         _refers("node_id", "nodes"),
         _name("resource"),
-        _number("total"),
+        _number("provided"),
         _text("ratio"),
         _number("allocated"),
         sa.PrimaryKeyConstraint("node_id", "resource"),
-        sa.CheckConstraint("allocated BETWEEN 0 AND total", name="allocated"),
+        sa.CheckConstraint("provided >= 0 AND allocated >= 0", name="allocated"),
         sqlite_with_rowid=False,
     )
 
