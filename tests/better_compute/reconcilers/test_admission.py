@@ -14,6 +14,7 @@ from better_compute.domain.problems import ComputeError, Problem
 from better_compute.domain.usage import HOUR
 from better_compute.reconcilers import admission
 from better_compute.reconcilers.admission import admit_all
+from better_compute.service.billing import unread
 from better_compute.service.ports import Spending, Verdict
 from tests.better_compute.bills import Bills, billed, down, metered_pool, no, yes
 from tests.better_compute.plane import START, Plane
@@ -115,6 +116,56 @@ def test_once_billing_is_silent_the_rest_of_the_round_does_not_wait_for_it(
     assert [shown(plane, r)["reason"] for r in reservations] == ["billing could not be asked"] * 6
     assert shown(plane, other)["state"] == "active", "this pool does not want its word"
     assert [r.message for r in caplog.records if "10.0.0.7" in r.message] != [], "the operator is told where"
+
+
+def test_an_answer_that_does_not_count_is_about_one_reservation(plane: Plane, caplog: pytest.LogCaptureFixture) -> None:
+    bills = Bills()
+    pool_id = metered_pool(billed(plane, bills), 16)
+    reservations = [plane.reserve(pool_id, resources={"gpu": gpus}) for gpus in (1, 2, 1, 3)]
+
+    def strange(spending: Spending) -> Verdict:
+        if spending.atoms == 1:
+            raise unread("it answered with status 500")
+        return Verdict(True)
+
+    bills.say, bills.asked = strange, []
+    assert admit_all(plane.service) == {"active": 2}
+    assert len(bills.asked) == 4
+    assert [shown(plane, r).get("reason") for r in reservations] == ["billing could not be asked", None] * 2
+    assert caplog.text.count("status 500") == 1, "the operator is told once in a round"
+
+
+@pytest.mark.parametrize("pools", [1, 4])
+def test_one_question_that_is_never_answered_holds_back_no_other_for_ever(plane: Plane, pools: int) -> None:
+    bills = Bills()
+    ids = sorted(metered_pool(billed(plane, bills), 16) for _ in range(pools))
+    never, *others = (plane.reserve(ids[i % pools], resources={"gpu": 1 if i else 2}) for i in range(4))
+
+    def hangs(spending: Spending) -> Verdict:
+        return down(spending) if spending.atoms == 2 else Verdict(True)
+
+    bills.say = hangs
+    done = sum((admit_all(plane.service) for _ in range(200)), Counter[str]())
+    assert done == {"active": 3}
+    assert [shown(plane, r)["state"] for r in (never, *others)] == ["placed", "active", "active", "active"]
+
+
+def test_where_no_billing_is_set_what_needs_its_word_waits_and_nobody_is_warned(
+    plane: Plane, caplog: pytest.LogCaptureFixture
+) -> None:
+    bare, bills = plane.service, Bills()
+    reservation = plane.reserve(metered_pool(billed(plane, bills), 8))
+    with caplog.at_level(logging.DEBUG):
+        assert admit_all(bare) == {}
+    assert shown(plane, reservation)["reason"] == "billing could not be asked"
+    assert caplog.records == []
+
+
+def test_the_end_of_what_is_placed_is_seen_without_another_look(plane: Plane) -> None:
+    plane.reserve(metered_pool(plane, 8, policy={}))
+    with counted() as statements:
+        assert admit_all(plane.service) == {"active": 1}
+    assert len([s for s in statements if "ORDER BY reservations.created_at" in s]) == 2
 
 
 def test_a_round_asks_a_slow_billing_for_so_long_and_goes_on_in_the_next(plane: Plane) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from better_compute.reconcilers import placer
 from better_compute.service.bookings import Bookings
+from better_compute.storage.pools import PoolTx
 from tests.better_compute.plane import START, Plane
 from tests.statements import counted
 
@@ -180,6 +181,27 @@ def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.
     placer.place_all(plane.service)
     assert [seen(plane, one)[0] for one in made] == ["placed"] * 4
     assert [last and last.id for last, *_ in transactions] == [made[1], made[3], None]
+
+
+def test_the_wait_for_the_lock_takes_nothing_of_a_transactions_time(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool_id = a_pool(plane)
+    made = [waiting(plane, pool_id, 1) for _ in range(3)]
+    plane.join(pool_id, *[H100] * 3)
+    pool_state = PoolTx.pool_state
+
+    def waits(self: PoolTx, pool: str, tenants: Any) -> Any:
+        plane.time.now += 0 if tenants else placer.LONGEST
+        return pool_state(self, pool, tenants)
+
+    with monkeypatch.context() as slow, counted() as statements:
+        slow.setattr(PoolTx, "pool_state", waits)
+        begun = plane.time.now
+        assert placer.place_in(plane.service, pool_id) == {"placed": 3}
+    assert len([s for s in statements if s.startswith("BEGIN IMMEDIATE")]) == 1
+    placed = plane.ask("sa_acme", "reservations/get", reservationId=made[0]).data["placedAt"]
+    assert placed == begun + placer.LONGEST
 
 
 def test_wishes_that_are_alike_are_tried_at_hosts_once(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:

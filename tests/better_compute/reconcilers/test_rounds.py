@@ -9,7 +9,8 @@ import pytest
 
 from better_compute.reconcilers import admission, hosts, placer
 from better_compute.reconcilers.rounds import Round, everywhere, in_pools
-from tests.better_compute.bills import Bills, billed, metered_pool, no, yes
+from better_compute.service.ports import Spending, Verdict
+from tests.better_compute.bills import Bills, billed, down, metered_pool, no, yes
 from tests.better_compute.plane import Plane
 from tests.better_compute.reconcilers.test_admission import shown
 from tests.statements import counted
@@ -29,6 +30,53 @@ def test_what_admission_refuses_makes_room_for_what_waits_in_the_same_round(eith
     bills.say = yes
     assert in_pools(plane.service, [pool_id]) == {"active": 1}
     assert in_pools(plane.service, [pool_id]) == {}
+
+
+@pytest.mark.parametrize("freed", [True, False])
+def test_what_is_refused_makes_room_in_its_pool_at_once(either: Plane, freed: bool) -> None:
+    bills = Bills()
+    plane = billed(either, bills)
+    pool_id = metered_pool(plane, 1)
+    first = plane.reserve(pool_id)
+    plane.time.now += 1
+    second = plane.reserve(pool_id)
+    bills.say = no
+    assert in_pools(plane.service, [pool_id] * freed, [pool_id]) == {"failed": 1, "placed": 1}
+    assert [shown(plane, r)["state"] for r in (first, second)] == ["failed", "placed"]
+
+
+def test_where_something_is_placed_and_nothing_came_free_what_is_pending_is_not_tried(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool_id = metered_pool(plane, 1, policy={})
+    tried: list[str] = []
+    monkeypatch.setattr(placer, "place_in", lambda _, pool_id: tried.append(pool_id) or Counter())
+    plane.reserve(pool_id)
+    assert in_pools(plane.service, [pool_id]) == {"active": 1}
+    assert tried == [], "nothing is pending: no lock is asked for"
+    plane.reserve(pool_id)
+    assert in_pools(plane.service, (), [pool_id]) == {}
+    assert tried == []
+    in_pools(plane.service, [pool_id])
+    assert tried == [pool_id]
+
+
+def test_all_pools_are_placed_before_billing_is_waited_for_and_it_is_asked_by_one_round(plane: Plane) -> None:
+    bills = Bills()
+    pools = [metered_pool(billed(plane, bills), 1) for _ in range(3)]
+    ended = [plane.reserve(pool_id) for pool_id in pools]
+    waiting = [plane.reserve(pool_id) for pool_id in pools]
+    for reservation in ended:
+        plane.ask("sa_acme", "reservations/end", reservationId=reservation["id"])
+    seen: list[list[str]] = []
+
+    def hangs(spending: Spending) -> Verdict:
+        seen.append([shown(plane, r)["state"] for r in waiting])
+        return down(spending)
+
+    bills.say = hangs
+    assert in_pools(plane.service, pools) == {"placed": 3}
+    assert seen == [["placed"] * 3]
 
 
 def test_a_round_in_one_pool_leaves_the_others_to_theirs(plane: Plane) -> None:

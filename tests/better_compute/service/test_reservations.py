@@ -405,20 +405,3 @@ def test_the_rollup_tells_work_by_tenant_and_host_rows(either: Plane) -> None:
     listed = either.ask("sa_fleet", "pools/list", include=["rollup"]).data["items"]
     assert {p["id"]: p["rollup"] for p in listed} == {pool_id: rollup, empty: either.get(empty)["rollup"]}
     assert either.get(empty)["rollup"]["reservations"] == {}
-
-
-def test_a_pool_is_told_of_when_something_came_free_there(plane: Plane) -> None:
-    freed: list[str] = []
-    object.__setattr__(plane.service, "freed", freed.append)
-    pool_id = a_pool(plane, 2)
-    freed.clear()
-    booked, waiting = plane.reserve(pool_id, resources={"gpu": 2})["id"], plane.reserve(pool_id)["id"]
-    end(plane, waiting)
-    assert freed == [pool_id], "what is placed waits to become active"
-    freed.clear()
-    end(plane, booked)
-    end(plane, booked)
-    assert freed == [pool_id]
-    plane.ask("sa_fleet", "quotas/set", poolId=pool_id, toTenantId="acme", quota={"gpu": 9})
-    plane.offer(pool_id, "globex")
-    assert freed == [pool_id] * 3
