@@ -167,11 +167,10 @@ def known(state: PoolState) -> Pool:
     return state.pool
 
 
-def owned(state: PoolState, tenant_id: str) -> Pool:
-    """The pool, when `tenant_id` owns it. Raises ComputeError NOT_FOUND otherwise (rule pool.owner)."""
-    if state.pool is None or state.pool.owner_id != tenant_id:
-        raise not_found()
-    return state.pool
+def owned(tx: Tx, tenant_id: str, pool_id: str) -> Pool:
+    """`Tx.pool` of a pool that the tenant owns. Raises ComputeError NOT_FOUND for any other (rule pool.owner), which is
+    neither read nor locked."""
+    return known(tx.pool(pool_id) if tx.sees(tenant_id, pool_id, owned=True) else PoolState())
 
 
 def not_found() -> ComputeError:

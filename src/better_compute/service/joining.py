@@ -14,7 +14,7 @@ from better_compute.domain.policy.rules import JOIN_TOKEN
 from better_compute.domain.problems import ACCESS_DENIED, ComputeError, Problem, Refused
 from better_compute.domain.state import Pool, PoolState
 from better_compute.service import tokens
-from better_compute.service.core import Service, absent, known, look, owned
+from better_compute.service.core import Service, absent, known, owned
 from better_compute.service.ports import Caller, JoinToken, Tx
 from better_compute.wire import show
 from better_compute.wire.body import refuse
@@ -43,7 +43,7 @@ def create_join_token(service: Service, caller: Caller, body: NodesCreateJoinTok
     )
 
     def work(tx: Tx) -> None:
-        pool = owned(look(tx, body.tenant_id, body.pool_id, []), body.tenant_id)
+        pool = owned(tx, body.tenant_id, body.pool_id)
         if problems := nodes.check_takes(pool):
             raise ComputeError(*problems)
         tx.put_join_token(token)
@@ -64,7 +64,8 @@ def join(service: Service, caller: Caller, body: NodesJoin) -> NodeView:
     def work(tx: Tx) -> Node:
         # What lets the machine in is judged first, and by its pool: a stranger learns nothing of pools.
         used = _noted(service, tx, body.pool_id, attested) if attested else _token(service, tx, body)
-        state = tx.pool_state(body.pool_id, [])
+        # Offers matter to a machine that a tenant owns.
+        state = tx.pool(body.pool_id) if owner_id is None else tx.pool_state(body.pool_id, [])
         pool = known(state)
         if problems := nodes.check_attestor(pool, attested.attestor if attested else JOIN_TOKEN):
             raise ComputeError(*problems)

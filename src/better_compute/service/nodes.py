@@ -9,7 +9,7 @@ from better_compute.domain.inventory import Inventory
 from better_compute.domain.nodes import Node
 from better_compute.domain.problems import ComputeError, Refused
 from better_compute.domain.state import Pool, PoolState
-from better_compute.service.core import Service, absent, known, look, owned
+from better_compute.service.core import Service, absent, known, owned
 from better_compute.service.pages import Key, first, page
 from better_compute.service.ports import Caller, Tx
 from better_compute.wire import show
@@ -23,7 +23,7 @@ def list_(service: Service, caller: Caller, body: NodesList) -> Page[NodeView]:
     """The machines of a pool of the acting tenant."""
 
     def read(tx: Tx, after: Key, limit: int) -> list[Node]:
-        owned(look(tx, body.tenant_id, body.pool_id, []), body.tenant_id)
+        owned(tx, body.tenant_id, body.pool_id)
         return tx.nodes(body.pool_id, limit, first(after))
 
     return page(service, caller, "nodes/list", body, read, lambda node: (node.id,), show.node)
@@ -40,7 +40,7 @@ def get(service: Service, caller: Caller, body: NodesGet) -> NodeView:
             raise absent("node", "nodeId")
         if not tx.sees(body.tenant_id, node.pool_id, owned=True):
             return show.node(node)
-        pool, host = known(tx.pool_state(node.pool_id, [])), tx.host(node.id)
+        pool, host = known(tx.pool(node.pool_id)), tx.host(node.id)
         return show.node(node) if host is None else show.host(pool, host)
 
     return service.store.view(work)
@@ -68,7 +68,7 @@ def set_control(service: Service, caller: Caller, body: NodesSetControl) -> Node
         refuse("give a control, an ownerTenantId, or both")
 
     def work(tx: Tx) -> tuple[Node, bool]:
-        state, host = _locked(tx, body.tenant_id, body.node_id)
+        state, host = _locked(tx, body.tenant_id, body.node_id, offers=True)
         node = host.node
         owner_id = stated.get("owner_tenant_id", node.owner_tenant_id)
         if owner_id not in (None, node.owner_tenant_id) and tx.tenant(owner_id) is None:
@@ -104,13 +104,16 @@ def _done(service: Service, node: Node, changed: bool) -> NodeView:
     return show.node(node)
 
 
-def _locked(tx: Tx, tenant_id: str, node_id: str, *, of_its_owner: bool = False) -> tuple[PoolState, Host]:
+def _locked(
+    tx: Tx, tenant_id: str, node_id: str, *, of_its_owner: bool = False, offers: bool = False
+) -> tuple[PoolState, Host]:
     """A machine that the tenant may change, as the owner of its pool or (`of_its_owner`) of the machine, and its pool,
-    whose row is locked. Raises ComputeError NOT_FOUND for any other."""
+    whose row is locked and whose `offers` are counted where they matter. Raises ComputeError NOT_FOUND for any other.
+    """
     seen = tx.node_for(tenant_id, node_id)
     if seen is None:
         raise absent("node", "nodeId")
-    state = tx.pool_state(seen.pool_id, [])
+    state = tx.pool_state(seen.pool_id, []) if offers else tx.pool(seen.pool_id)
     host = tx.host(node_id)  # again: it may have changed before the lock was held
     may = {known(state).owner_id, host.node.owner_tenant_id if host and of_its_owner else None}
     if host is None or tenant_id not in may:

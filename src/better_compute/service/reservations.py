@@ -90,7 +90,7 @@ def end(service: Service, caller: Caller, body: ReservationsEnd) -> ReservationV
         held = _found(tx.reservation_for(body.tenant_id, body.reservation_id))
         if not held.reservation.is_live:
             return held, False
-        pool = known(tx.pool_state(held.reservation.pool_id, []))
+        pool = known(tx.pool(held.reservation.pool_id))
         # Once more: until the pool was locked another may have come first.
         held = _found(tx.reservation_for(body.tenant_id, body.reservation_id))
         if not held.reservation.is_live:

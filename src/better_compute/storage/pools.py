@@ -74,16 +74,20 @@ _REFRESH = (
 class PoolTx(EventTx):
     """The part of `Tx` about pools."""
 
+    def pool(self, pool_id: str) -> PoolState:
+        row = self._first(self._lock(_ONE), pool_id=pool_id)
+        return PoolState() if row is None else _state(row)
+
     def pool_state(self, pool_id: str, tenants: Collection[str] | None) -> PoolState:
         # The rest is asked for after the lock is held, in statements of its own: each sees what is committed by then.
-        row = self._first(self._lock(_ONE), pool_id=pool_id)
-        if row is None:
-            return PoolState()
-        states = {pool_id: _state(row)}
+        state = self.pool(pool_id)
+        if state.pool is None:
+            return state
+        states = {pool_id: state}
         if tenants is None:
             self._load_all(states)
         else:
-            self._load_some(states, {*tenants, row.owner_id})
+            self._load_some(states, {*tenants, state.pool.owner_id})
         return states[pool_id]
 
     def pool_states(self, query: PoolQuery) -> list[PoolState]:

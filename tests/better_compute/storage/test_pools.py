@@ -12,7 +12,7 @@ from better_compute.domain.inventory import Inventory
 from better_compute.domain.state import Delta, Offer, PoolState, QuotaRow, Rollup
 from better_compute.service.ports import Account, Tx
 from better_compute.storage import SqlStore, tables
-from tests.better_compute.storage.changes import carry_out, join, new_event, pool_state, seen, seen_ids
+from tests.better_compute.storage.changes import carry_out, counted, join, new_event, pool_state, seen, seen_ids
 from tests.builders import a_node
 from tests.decisions import archive, create, offer, set_quota, unoffer, update
 
@@ -81,6 +81,20 @@ def test_only_the_wanted_tenants_and_the_owner_are_loaded_and_all_are_counted(st
     alone = store.transact(lambda tx: tx.pool_state("pool_1", []))
     assert set(alone.quotas) == {"root"}
     assert (alone.others, alone.wide) == (2, 1)
+
+
+def test_a_pool_alone_is_read_with_one_statement_that_locks_it(store: SqlStore) -> None:
+    for command in (create(), offer("acme")):
+        carry_out(store, command)
+    whole = pool_state(store)
+    for read in (store.view, store.transact):
+        with counted(store) as statements:
+            alone = read(lambda tx: tx.pool("pool_1"))
+        assert alone == PoolState(pool=whole.pool, rollup=whole.rollup)
+        [statement] = [s for s in statements if s.startswith("SELECT")]
+        locks = read == store.transact and store._database.engine.dialect.name == "postgresql"
+        assert ("FOR" in statement.split("WHERE")[1]) == locks
+    assert store.view(lambda tx: tx.pool("pool_2")) == PoolState()
 
 
 def test_used_may_pass_max_and_neither_may_be_negative(store: SqlStore) -> None:

@@ -11,6 +11,10 @@ from better_compute.service.ports.records import EventRecord
 
 
 class PoolTx(Protocol):
+    def pool(self, pool_id: str) -> PoolState:
+        """The pool and its rollup, with one statement: its offers and quota rows are neither loaded nor counted. Empty
+        when there is no such pool. In a write transaction the pool's row is locked."""
+
     def pool_state(self, pool_id: str, tenants: Collection[str] | None) -> PoolState:
         """The aggregate, with the offers and rows of `tenants` and the owner (None: of all). Empty when there is no
         such pool. In a write transaction the pool's row is locked."""
