@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from better_compute.bootstrap import SYSTEM, Embedded, connect
+from better_compute.bootstrap import SYSTEM, Embedded, connect, plane
 from better_compute.bootstrap.plane import opened
 from better_compute.bootstrap.tokens import first_token
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.problems import ComputeError
 from better_compute.service.actions import ROOT_ADMIN
 from tests.better_compute.bootstrap.conftest import Connect
+from tests.better_compute.bootstrap.test_machines import create
 
 Write = Callable[..., Path]
 
@@ -41,6 +42,22 @@ def test_the_next_one_finds_it_with_no_world_at_hand(write: Write, embedded: Con
     instance = embedded(write()).client.system.info()
     again = embedded(Path("gone.yaml")).client.system.info()
     assert (again.instance_id, again.digest_key) == (instance.instance_id, instance.digest_key)
+
+
+def test_an_opening_looks_for_machines_that_wait_once(
+    write: Write, embedded: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[object] = []
+    join_all = plane.join_all
+    monkeypatch.setattr(plane, "join_all", lambda *given: looks.append(given) or join_all(*given))
+    embedded(write())
+    assert len(looks) == 1
+
+
+def test_what_a_call_places_is_active_when_it_is_asked_for_again(write: Write, embedded: Connect) -> None:
+    client = embedded(write("machines: [{pool: k1, gpus: {name: NVIDIA H100 80GB HBM3, count: 1}}]")).client
+    reservation = client.reservations.create(create(client), {"gpu": 1})
+    assert client.reservations.get(reservation.id).state == "active"
 
 
 def test_an_instance_has_an_id_of_its_own_unless_its_world_fixes_it(tmp_path: Path, write: Write) -> None:

@@ -78,6 +78,21 @@ def test_what_was_due_before_is_done_when_it_begins(write: Write, database_url: 
             until(lambda: state(quiet, reservation) == "active")
 
 
+def test_why_machines_wait_is_logged_when_it_changes_and_not_every_round(
+    write: Write, database: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds_done: list[object] = []
+    everywhere = rounds.everywhere
+    monkeypatch.setattr(rounds, "everywhere", lambda service: rounds_done.append(1) or everywhere(service))
+    with opened(database, SYSTEM, write(ONE.replace("H100 80GB HBM3", "A100-SXM4-80GB"))) as plane:
+        create(client_of(plane))
+        caplog.clear()
+        rounds_done.clear()
+        with in_rhythm(plane, every=0.02):
+            until(lambda: len(rounds_done) > 4)
+    assert len([r for r in caplog.records if "k1" in r.message]) == 1
+
+
 def test_no_failure_ends_it(
     write: Write, database: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
