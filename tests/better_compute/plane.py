@@ -179,6 +179,23 @@ class Plane:
         """A reservation in a pool, of one GPU unless more is said."""
         return self.ask(who, "reservations/create", {"poolId": pool_id, "resources": {"gpu": 1}, **more}).data
 
+    def end(self, reservation_id: str, who: str = "sa_acme") -> Any:
+        """The reservation, which is over now."""
+        return self.ask(who, "reservations/end", reservationId=reservation_id).data
+
+    def used(self, pool_id: str, tenant_id: str = "acme") -> dict[str, int]:
+        """What a tenant has booked in a pool of root's: resource -> how much, where there is any."""
+        rows = self.ask("sa_fleet", "quotas/list", poolId=pool_id, toTenantId=tenant_id).data["items"]
+        return {row["resource"]: row["used"] for row in rows if row["used"]}
+
+    def hosts_pool(self, *hosts: int, quota: Mapping[str, int] | None = None, **more: Any) -> str:
+        """A pool of root's that acme is offered, with hosts of so many GPUs."""
+        pool_id = self.pool(**more)
+        for gpus in hosts:
+            self.join(pool_id, *[CARD] * gpus)
+        self.offer(pool_id, quota=quota or {"gpu": 100, "vcpu": 1000, "memoryGiB": 10_000})
+        return pool_id
+
     def join(self, pool_id: str, *gpus: str, who: str = "sa_fleet", **more: Any) -> Any:
         """The node that a machine becomes in a pool of root's."""
         return self.try_join(pool_id, *gpus, who=who, **more).data
