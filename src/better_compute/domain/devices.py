@@ -55,36 +55,47 @@ def devices_of(pool: Pool, node: Node) -> list[Device]:
 def follow(held: Sequence[Device], wanted: Sequence[Device]) -> list[Device]:
     """The devices of a machine that has `held` and should have `wanted`, by position.
 
-    Those of a kind that is wanted keep their positions, booked ones before free ones; of the others the free ones go,
-    and the booked ones are leaving until their bookings end. New ones take the lowest positions that are not in use;
-    while what is leaving may still hold their part of the hardware they are not there.
+    Those of a kind that is wanted keep their positions, booked ones before free ones, and booked ones the share that
+    was booked; of the others the free ones go, and the booked ones are leaving until their bookings end. New ones take
+    the lowest positions that are not in use; while bookings may hold their part of the hardware they are not there.
     """
     stock: dict[tuple[str, str | None], list[Device]] = {}
     for device in sorted(held, key=lambda d: (d.reservation_id is None, d.leaving, d.position), reverse=True):
         stock.setdefault(device.kind, []).append(device)
-    kept, new = [], []
+    kept, new, held_beyond = [], [], 0
     for device in wanted:
         if there := stock.get(device.kind):
-            before = there.pop()
-            kept.append(replace(device, position=before.position, reservation_id=before.reservation_id))
+            kept.append(_kept(there.pop(), device))
+            held_beyond += kept[-1].share - device.share
         else:
             new.append(device)
     left = (device for devices in stock.values() for device in devices)
     leaving = [replace(device, leaving=True) for device in left if device.reservation_id is not None]
     kept += leaving
     unused = _unused({device.position for device in kept})
-    added = [replace(device, position=next(unused)) for device in _fitting(new, leaving)]
-    return sorted([*kept, *added], key=lambda device: device.position)
+    fitting = _fitting(new, held_beyond + sum(map(_may_hold, leaving)))
+    return sorted([*kept, *(replace(d, position=next(unused)) for d in fitting)], key=lambda device: device.position)
 
 
-def _fitting(new: Sequence[Device], leaving: Sequence[Device]) -> Iterator[Device]:
-    """The new devices that the hardware has room for, as far as what is leaving may be on it: a card under another name,
-    or cut in another way, is booked once."""
-    taken = sum(device.share for device in leaving)
+def _kept(before: Device, wanted: Device) -> Device:
+    """A device that stays, as it is wanted now; where it is booked it is metered as it was booked."""
+    share = wanted.share if before.reservation_id is None else before.share
+    return replace(wanted, position=before.position, reservation_id=before.reservation_id, share=share)
+
+
+def _may_hold(leaving: Device) -> int:
+    """How much of GPUs a device that is leaving may keep from new ones: where cards are cut otherwise than before, the
+    whole card that a booked instance is on."""
+    return leaving.share if leaving.profile is None else WHOLE
+
+
+def _fitting(new: Sequence[Device], held: int) -> Iterator[Device]:
+    """The new devices that the hardware has room for, where bookings hold so much of it: a card under another name, or
+    split in another way, is booked once."""
     for device in reversed(new):
-        if taken <= 0:
+        if held <= 0:
             yield device
-        taken -= device.share
+        held -= device.share
 
 
 def _shares(pool: Pool, inventory: Inventory) -> Iterator[Device]:

@@ -137,15 +137,26 @@ class TestFollowing:
         assert [d.product for d in follow(ended, [a_device(n, "B") for n in range(8)])] == ["B"] * 8
 
     def test_tells_the_instances_of_a_card_apart(self) -> None:
-        """What runs on the old instance holds its slices until it ends."""
+        """What runs on the old instance holds its card until it ends."""
         held = [a_device(0, profile="3g.40gb", share=428_571, holder="rsv_1")]
-        after = follow(held, [a_device(n, profile="1g.10gb", share=142_857) for n in range(7)])
-        assert [(d.profile, d.leaving) for d in after] == [("3g.40gb", True), *[("1g.10gb", False)] * 4]
+        wanted = [a_device(n, profile="1g.10gb", share=142_857) for n in range(14)]
+        assert [(d.profile, d.leaving) for d in follow(held, wanted[:7])] == [("3g.40gb", True)]
+        assert [d.profile for d in follow(held, wanted) if not d.leaving] == ["1g.10gb"] * 6, "of the other card"
+
+    def test_splits_no_gpu_anew_under_the_bookings_of_its_slots(self) -> None:
+        """What is booked is metered as it was booked, and what it holds is not sold again in smaller parts."""
+        wanted = [a_device(n, share=WHOLE // 64) for n in range(64)]
+        both = [a_device(n, holder=f"rsv_{n}", share=WHOLE // 2) for n in range(2)]
+        assert follow(both, wanted) == both
+        [first, *others] = follow([both[0], a_device(1, share=WHOLE // 2)], wanted)
+        assert first == both[0]
+        assert [d.share for d in others] == [WHOLE // 64] * 32
 
     def test_learns_the_memory_and_the_share_of_what_stays(self) -> None:
-        held = [a_device(0, holder="rsv_1")]
-        assert follow(held, [a_device(0, vram_gib=94, share=250_000)]) == [
-            a_device(0, holder="rsv_1", vram_gib=94, share=250_000)
+        held = [a_device(0), a_device(1, holder="rsv_1")]
+        assert follow(held, [a_device(n, vram_gib=94, share=250_000) for n in range(2)]) == [
+            a_device(0, vram_gib=94, share=250_000),
+            a_device(1, vram_gib=94, holder="rsv_1"),
         ]
 
     @given(
