@@ -106,8 +106,8 @@ class Provided:
 @dataclass(frozen=True, slots=True)
 class Rollup:
     """The machines of a pool and what runs on them, summed up. `models` counts host nodes by GPU model, `gpus` the GPUs
-    that can be booked whole or as the policy splits them, `instances` the MIG instances of those that are cut already;
-    `work` is by tenant."""
+    that can be booked whole or as the policy splits them, `instances` the MIG instances of those that are cut already.
+    `atoms` are the devices that hosts are split into by now, whatever the policy says since; `work` is by tenant."""
 
     nodes: int = 0
     host_nodes: int = 0
@@ -117,6 +117,7 @@ class Rollup:
     instances: int = 0
     work: Mapping[str, Work] = field(default_factory=dict)
     resources: Mapping[str, Provided] = field(default_factory=dict)
+    atoms: int = 0
 
     @property
     def total_work(self) -> Work:

@@ -17,13 +17,11 @@ from better_compute.domain.placement import OF_DEVICE, Kind, has_attributes
 from better_compute.domain.reservations import Reservation
 from better_compute.storage import tables as t
 from better_compute.storage.nodes import NODES, NodeTx, inventory_of, node_of
+from better_compute.storage.tables.machines import SCHEDULABLE
 
 _N, _D, _R, _Q = t.nodes.c, t.node_devices.c, t.node_resources.c, t.pool_quotas.c
 _AMOUNT: Any = bindparam("amount")
-_SCHEDULABLE = and_(_N.role == "host", _N.quarantined.is_(None), _N.control == "platform")
-"""`Node.is_schedulable`."""
-
-_OF_POOL = and_(_N.pool_id == bindparam("pool_id"), _SCHEDULABLE)
+_OF_POOL = and_(_N.pool_id == bindparam("pool_id"), SCHEDULABLE)
 _BOOKABLE = (
     NODES.columns.add_columns(_N.free)
     .where(_OF_POOL, tuple_(_N.free, _N.id) > tuple_(bindparam("free"), bindparam("after")))
@@ -79,8 +77,8 @@ _DROP = t.node_devices.delete().where(_HELD, _D.leaving)
 _FREE = t.node_devices.update().where(_HELD).values(reservation_id=None)
 
 _OF_NODE = _N.id == bindparam("of_node")
-_LESS_FREE = t.nodes.update().where(_OF_NODE, _SCHEDULABLE, _N.free >= _AMOUNT).values(free=_N.free - _AMOUNT)
-_MORE_FREE = t.nodes.update().where(_OF_NODE, _SCHEDULABLE).values(free=_N.free + _AMOUNT)
+_LESS_FREE = t.nodes.update().where(_OF_NODE, SCHEDULABLE, _N.free >= _AMOUNT).values(free=_N.free - _AMOUNT)
+_MORE_FREE = t.nodes.update().where(_OF_NODE, SCHEDULABLE).values(free=_N.free + _AMOUNT)
 
 _HOST_ROW = and_(_R.node_id == bindparam("of_node"), _R.resource == bindparam("of_resource"))
 _ALLOCATE = (

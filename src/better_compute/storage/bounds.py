@@ -12,6 +12,7 @@ from better_compute.domain.bounds import MIB_PER_GIB, MIB_PER_PAGE, HostBounds, 
 from better_compute.domain.inventory import VRAM, Inventory
 from better_compute.storage import tables as t
 from better_compute.storage.rows import Rows, from_json
+from better_compute.storage.tables.machines import SCHEDULABLE
 
 
 class BoundsTx(Rows):
@@ -35,13 +36,7 @@ def _inventory(dialect: str) -> Any:
 
 
 def _of_hosts(statement: Select[Any]) -> Select[Any]:
-    n = t.nodes.c
-    return statement.where(
-        n.pool_id.in_(bindparam("pool_ids", expanding=True)),
-        n.role == "host",
-        n.quarantined.is_(None),
-        n.control == "platform",
-    )
+    return statement.where(t.nodes.c.pool_id.in_(bindparam("pool_ids", expanding=True)), SCHEDULABLE)
 
 
 @lru_cache

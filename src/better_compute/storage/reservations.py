@@ -17,6 +17,7 @@ from better_compute.storage import tables as t
 from better_compute.storage.bookings import BookingTx
 from better_compute.storage.events import RAISE
 from better_compute.storage.rows import BARE, AnyRow, Kept, from_json, to_json
+from better_compute.storage.tables.machines import SCHEDULABLE
 from better_compute.storage.tables.work import LIVE
 
 _RESERVATIONS = Kept(t.reservations, Reservation)
@@ -54,6 +55,12 @@ _WORK = (
     select(_S.pool_id, _S.tenant_id, _S.state, func.count(), func.sum(_S.atoms))
     .where(_S.pool_id.in_(_POOL_IDS), LIVE)
     .group_by(_S.pool_id, _S.tenant_id, _S.state)
+)
+_ATOMS = (
+    select(t.nodes.c.pool_id, func.count().label("atoms"))
+    .join(t.node_devices, t.node_devices.c.node_id == t.nodes.c.id)
+    .where(t.nodes.c.pool_id.in_(_POOL_IDS), SCHEDULABLE, t.node_devices.c.leaving.is_(False))
+    .group_by(t.nodes.c.pool_id)
 )
 # A row is never below what is allocated: `HostRow.total`.
 _PROVIDED = (
@@ -160,8 +167,10 @@ class ReservationTx(BookingTx):
             work[pool_id][tenant_id] = replace(before, **{state: count, held: atoms_now})
         for pool_id, resource, total, booked in self._all(_PROVIDED, pool_ids=list(by_id)):
             provided[pool_id][resource] = Provided(int(total), int(booked))
+        there = {row.pool_id: row.atoms for row in self._all(_ATOMS, pool_ids=list(by_id))}
         for pool_id, state in by_id.items():
-            state.rollup = replace(state.rollup, work=work[pool_id], resources=provided[pool_id])
+            atoms = there.get(pool_id, 0)
+            state.rollup = replace(state.rollup, work=work[pool_id], resources=provided[pool_id], atoms=atoms)
 
     def _branch(self, query: ReservationQuery, *, owned: bool) -> tuple[dict[_Key, AnyRow], bool]:
         """Rows by pool and id, `query.limit` at most, while there is room; and whether there was not."""

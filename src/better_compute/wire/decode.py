@@ -138,7 +138,8 @@ def rollup(view: RollupView) -> Rollup:
     }
     resources = {name: Provided(p.total, p.booked) for name, p in view.resources.items()}
     v = view
-    return Rollup(v.nodes, v.host_nodes, v.tenant_owned_nodes, v.models, v.gpus, v.instances, work, resources)
+    counts = (v.nodes, v.host_nodes, v.tenant_owned_nodes, v.models, v.gpus, v.instances)
+    return Rollup(*counts, work, resources, v.atoms.total)
 
 
 @lru_cache(maxsize=65536)

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import UNSET, UnsetType
 
 from better_compute.domain.hosts import Host
-from better_compute.domain.nodes import Node, schedulable_atoms
+from better_compute.domain.nodes import Node
 from better_compute.domain.nodespec import config_units
 from better_compute.domain.problems import Problem
 from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup
@@ -41,9 +41,9 @@ def offer(pool_id: str, offer: Offer, rows: Mapping[str, QuotaRow]) -> OfferView
     return OfferView(pool_id, offer.tenant_id, offer.priority, offer.include_descendants, offer.version, shown)
 
 
-def rollup(pool: Pool, machines: Rollup) -> RollupView:
+def rollup(machines: Rollup) -> RollupView:
     m = machines
-    atoms = AtomsView(schedulable_atoms(pool, m), sum(work.booked_atoms for work in m.work.values()))
+    atoms = AtomsView(m.atoms, sum(work.booked_atoms for work in m.work.values()))
     work = {
         tenant_id: WorkView(w.pending, w.placed, w.active, w.pending_atoms, w.booked_atoms)
         for tenant_id, w in sorted(m.work.items())
@@ -111,7 +111,7 @@ def pool(state: PoolState, pool: Pool, tenant_id: str, include: Collection[str] 
             view.offers = [offer(pool.id, o, state.rows(tenant)) for tenant, o in sorted(state.offers.items())]
             view.kept = _kept(state, pool) or UNSET
         if "rollup" in include:
-            view.rollup = rollup(pool, state.rollup)
+            view.rollup = rollup(state.rollup)
     return view
 
 

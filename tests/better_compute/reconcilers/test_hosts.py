@@ -103,11 +103,14 @@ class TestAChangeOfThePolicy:
         kept(either)
         shown = either.ask("sa_fleet", "nodes/get", nodeId=node_id).data
         assert shown["devices"] == {"total": 2, "booked": 3}
+        assert either.get(pool_id)["rollup"]["atoms"] == {"total": 2, "booked": 3}
         either.ask("sa_fleet", "reservations/end", reservationId=reservation)
         assert either.ask("sa_fleet", "nodes/get", nodeId=node_id).data["devices"] == {"total": 2, "booked": 0}
         assert free(either, node_id) == 2
         policy(either, pool_id, gpu={"slots": 8})
+        assert either.get(pool_id)["rollup"]["atoms"]["total"] == 2, "of the devices that there are"
         kept(either)
+        assert either.get(pool_id)["rollup"]["atoms"]["total"] == 8
         assert free(either, node_id) == 8
 
     def test_of_one_pool_touches_no_other(self, plane: Plane) -> None:

@@ -56,7 +56,7 @@ def check_sums(plane: Plane, pool_id: str) -> None:
     from better_compute.domain.nodes import count_node
 
     def work(tx: Tx) -> None:
-        hosts = tx.hosts(pool_id, 1000, None)
+        hosts = tx.hosts_of([node.id for node in tx.nodes(pool_id, 1000, None)])
         recount = Rollup()
         for host in hosts:
             recount = count_node(recount, host.node)

@@ -383,17 +383,18 @@ def test_kinds_are_those_of_machines_that_can_be_booked_and_of_devices_that_stay
     assert pools.view(lambda tx: tx.kinds("pool_1")) == []
 
 
-def test_work_and_host_rows_are_summed_up_in_two_statements(pools: SqlStore) -> None:
+def test_work_and_host_rows_are_summed_up_in_three_statements(pools: SqlStore) -> None:
     fill(pools)
     save(pools, None, placed("rsv_1", resources={"gpu": 2, "vcpu": 5}), 0, 1)
     add_hosts(pools, a_host("node_2", 2))
     states: list[PoolState] = [pool_state(pools, "pool_1"), pool_state(pools, "pool_2")]
     with counted(pools) as statements:
         pools.view(lambda tx: tx.roll_up(states))
-    assert len([s for s in statements if s.startswith("SELECT")]) == 2
+    assert len([s for s in statements if s.startswith("SELECT")]) == 3
     first, second = (state.rollup for state in states)
     assert first.work == {"acme": Work(2, 1, 0, 2, 2)}
     assert first.resources == {"vcpu": Provided(32, 5)}
+    assert (first.atoms, second.atoms) == (6, 0)
     assert second.work == {"acme": Work(pending=2, pending_atoms=2)}
     assert second.resources == {}
 

@@ -96,7 +96,16 @@ def test_an_owners_view_is_the_whole_aggregate() -> None:
         ),
         {"acme": Offer("acme", 10, True, 2)},
         {"root": {"gpu": QuotaRow(2147483647, 4)}, "acme": {"gpu": QuotaRow(32, 4), "vcpu": QuotaRow(10)}},
-        Rollup(2, 1, 0, {"H100": 1}, 8, 0, {"acme": Work(3, 1, 1, 24, 4), "globex": Work(active=1, booked_atoms=2)}),
+        Rollup(
+            2,
+            1,
+            0,
+            {"H100": 1},
+            8,
+            0,
+            {"acme": Work(3, 1, 1, 24, 4), "globex": Work(active=1, booked_atoms=2)},
+            atoms=8,
+        ),
     )
     assert (state.others, state.wide) == (1, 1)
 
@@ -104,7 +113,7 @@ def test_an_owners_view_is_the_whole_aggregate() -> None:
 def test_a_server_that_tells_of_no_reservations_has_none_to_tell_of() -> None:
     counts = {"nodes": 2, "hostNodes": 1, "tenantOwnedNodes": 0, "models": {"H100": 1}, "gpus": 8}
     rollup = read(view(rollup={**counts, "atoms": {"total": 56}})).rollup
-    assert rollup == Rollup(2, 1, 0, {"H100": 1}, 8)
+    assert rollup == Rollup(2, 1, 0, {"H100": 1}, 8, atoms=56)
     assert rollup.work == {}
 
 

@@ -34,6 +34,7 @@ STATE = PoolState.whole(
         tenant_owned_nodes=1,
         models={"H100": 2},
         gpus=16,
+        atoms=16,
         work={
             "globex": Work(placed=1, active=2, booked_atoms=6),
             "acme": Work(pending=3, placed=1, pending_atoms=24, booked_atoms=1),
@@ -112,7 +113,7 @@ def test_the_owner_sees_offers_and_machines_where_it_asks_for_them() -> None:
 
 
 def test_what_an_owner_is_shown_reads_back_as_it_was() -> None:
-    view = show.rollup(POOL, STATE.rollup)
+    view = show.rollup(STATE.rollup)
     sent = msgspec.json.decode(msgspec.json.encode(view), type=type(view))
     assert decode.rollup(sent) == STATE.rollup
 

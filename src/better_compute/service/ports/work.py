@@ -83,4 +83,4 @@ class WorkTx(Protocol):
         """
 
     def roll_up(self, states: Iterable[PoolState]) -> None:
-        """Add to the rollups what runs on the pools, by tenant, and what their hosts provide; two statements."""
+        """Add to the rollups what runs on the pools, by tenant, and what their hosts provide; three statements."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import CheckConstraint, Column, Index, PrimaryKeyConstraint, Table
+from sqlalchemy import CheckConstraint, Column, Index, PrimaryKeyConstraint, Table, and_
 
 from better_compute.storage.tables.columns import Key, flag, metadata, name, number, secret, text
 
@@ -23,6 +23,9 @@ nodes = Table(
     Index(None, "pool_id", "id"),
     Index(None, "pool_id", "free", "id"),
 )
+
+SCHEDULABLE = and_(nodes.c.role == "host", nodes.c.quarantined.is_(None), nodes.c.control == "platform")
+"""`Node.is_schedulable`."""
 
 # The atoms of a host, each booked by one reservation or by none. One that is `leaving` is not there any more, and is
 # kept until its booking ends.
