@@ -9,12 +9,10 @@ from better_compute.api.handle import handler
 from better_compute.iam import Tokens
 from better_compute.service.billing import unreached
 from better_compute.service.ports import Spending, Verdict
-from tests.better_compute.plane import Plane
+from tests.better_compute.plane import CARD, Plane
 
 METERED = {"admission": {"budgetCheck": "meter"}}
 """A policy that wants billing's word."""
-
-H100 = "NVIDIA H100 80GB HBM3"
 
 
 def yes(_: Spending) -> Verdict:
@@ -52,7 +50,7 @@ def metered_pool(plane: Plane, *hosts: int, **more: object) -> str:
     """A pool of root's whose policy wants billing's word, with hosts of so many GPUs, offered to acme and globex."""
     pool_id = plane.pool(**{"policy": METERED, **more})
     for gpus in hosts:
-        plane.join(pool_id, *[H100] * gpus)
+        plane.join(pool_id, *[CARD] * gpus)
     for tenant_id in ("acme", "globex"):
         plane.offer(pool_id, tenant_id, quota={"gpu": 64})
     return pool_id

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.better_compute.bills import METERED
+from tests.better_compute.plane import CARD
 
 Body = dict[str, Any]
 Bodies = dict[str, Callable[[str], Body]]
 """Operation -> its input about something with an id."""
 
-H100 = "NVIDIA H100 80GB HBM3"
-MODELS = {"H100": H100, "L40S": "NVIDIA L40S", "H200": "NVIDIA H200"}
+MODELS = {"H100": CARD, "L40S": "NVIDIA L40S", "H200": "NVIDIA H200"}
 """Model -> the NVML name of a card."""
 
 _METAL = {"class": "metal-host", "gpuModel": "H100"}
@@ -73,8 +73,8 @@ INVENTORIES: list[Body] = [
     {"gpus": 4, **_HOST, "attributes": {"rack": "r1"}},
     {"gpus": 2, "vcpu": 7, "memoryGiB": 33, "diskGiB": 3, "hugepages2Mi": 700, "hugepages1Gi": 3},
     {"gpus": 1, **_HOST, "attributes": {"rack": "r2", "vramGiB": 96}},
-    {"gpus": [f"{H100} MIG 3g.40gb", f"{H100} MIG 1c.3g.40gb", H100], **_HOST},
-    {"gpus": ["NVIDIA Quantum 9", H100], **_HOST},
+    {"gpus": [f"{CARD} MIG 3g.40gb", f"{CARD} MIG 1c.3g.40gb", CARD], **_HOST},
+    {"gpus": ["NVIDIA Quantum 9", CARD], **_HOST},
     {"gpus": [MODELS["H200"]], **_HOST},
     {**_HOST},
     {"gpus": 1, "attributes": {"vramGiB": "much"}},
@@ -113,7 +113,7 @@ SELECTORS: list[Body | None] = [
     *[None] * 10,
     {"rack": "r1"},
     {"rack": ["r1", "r2"], "vramGiB": [80, 96]},
-    {"gpuProduct": H100},
+    {"gpuProduct": CARD},
     {"migProfile": "3g.40gb"},
     {"rack": "r9"},
 ]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from better_compute.wire.message import Request
-from tests.better_compute.plane import H100, Plane, headers_of
+from tests.better_compute.plane import CARD, H100, Plane, headers_of
 from tests.statements import counted
 
 ABSENT = "pool_7zzzzzzzzzzzzzzzzzzzzzzzzz"
@@ -116,7 +116,7 @@ def test_a_reservation_of_another_is_as_an_absent_one_and_costs_as_much(plane: P
 def test_a_node_of_another_is_as_an_absent_one_and_costs_as_much(plane: Plane) -> None:
     offered = plane.pool()
     plane.offer(offered, "globex")
-    nodes = [plane.join(pool_id, "NVIDIA H100 80GB HBM3")["id"] for pool_id in (plane.pool(), offered)]
+    nodes = [plane.join(pool_id, CARD)["id"] for pool_id in (plane.pool(), offered)]
     found = []
     for node_id in ("node_none", *nodes):
         with counted() as statements:

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.better_compute.plane import Answer, Plane
+from tests.better_compute.plane import CARD, Answer, Plane
 
-H100 = "NVIDIA H100 80GB HBM3"
-INVENTORY = {"gpus": [H100] * 8, "vcpu": 192, "memoryGiB": 2048, "diskGiB": 7000, "attributes": {"rack": "r1"}}
+INVENTORY = {"gpus": [CARD] * 8, "vcpu": 192, "memoryGiB": 2048, "diskGiB": 7000, "attributes": {"rack": "r1"}}
 
 
 def token(plane: Plane, pool_id: str, **more: Any) -> str:
@@ -56,14 +55,14 @@ def test_a_machine_joins_and_adds_capacity(either: Plane) -> None:
 
 def test_a_machine_that_joins_raises_no_version(plane: Plane) -> None:
     pool_id = plane.pool()
-    plane.join(pool_id, H100)
+    plane.join(pool_id, CARD)
     pool = plane.get(pool_id)
     assert (pool["version"], pool["offersVersion"]) == (1, 1)
 
 
 def test_an_unknown_gpu_is_quarantined(plane: Plane) -> None:
     pool_id = plane.pool()
-    node = plane.join(pool_id, H100, "NVIDIA Quux 9")
+    node = plane.join(pool_id, CARD, "NVIDIA Quux 9")
     assert node["quarantined"] == "NVIDIA Quux 9"
     assert plane.get(pool_id)["rollup"]["hostNodes"] == 0
     event = plane.events()[-1]
@@ -121,7 +120,7 @@ def test_a_provider_pool_takes_no_machines(plane: Plane) -> None:
 
 def test_a_tenant_brings_a_machine_of_its_own_with_the_owners_token(plane: Plane) -> None:
     pool_id = plane.pool()
-    node = plane.join(pool_id, H100, who="sa_acme", ownerTenantId="acme")
+    node = plane.join(pool_id, CARD, who="sa_acme", ownerTenantId="acme")
     assert node["ownerTenantId"] == "acme"
     assert plane.get(pool_id)["rollup"]["tenantOwnedNodes"] == 1
     assert plane.ask("sa_acme", "nodes/get", nodeId=node["id"]).data == node
@@ -131,21 +130,21 @@ def test_a_tenant_brings_a_machine_of_its_own_with_the_owners_token(plane: Plane
 def test_a_tenant_owned_machine_does_not_join_an_offered_pool(plane: Plane) -> None:
     pool_id = plane.pool()
     plane.offer(pool_id, "globex")
-    assert plane.try_join(pool_id, H100, ownerTenantId="acme").error["rule"] == "offer.tenantOwned"
+    assert plane.try_join(pool_id, CARD, ownerTenantId="acme").error["rule"] == "offer.tenantOwned"
 
 
 def test_a_machines_owner_is_the_acting_tenant_or_one_that_the_pools_owner_names(plane: Plane) -> None:
     pool_id = plane.pool()
-    assert plane.try_join(pool_id, H100, ownerTenantId="nobody").code == "NOT_FOUND"
-    foreign, absent = (plane.try_join(pool_id, H100, who="sa_acme", ownerTenantId=t) for t in ("globex", "nobody"))
+    assert plane.try_join(pool_id, CARD, ownerTenantId="nobody").code == "NOT_FOUND"
+    foreign, absent = (plane.try_join(pool_id, CARD, who="sa_acme", ownerTenantId=t) for t in ("globex", "nobody"))
     assert foreign.raw.body == absent.raw.body
     assert foreign.code == "NOT_FOUND"
-    assert plane.try_join(pool_id, H100, ownerTenantId="acme").code == "OK"
+    assert plane.try_join(pool_id, CARD, ownerTenantId="acme").code == "OK"
 
 
 def test_slots_are_the_gpus_times_what_the_policy_says(plane: Plane) -> None:
     pool_id = plane.pool(sharing="timeslice", policy={"gpu": {"slots": 4}})
-    plane.join(pool_id, H100, H100)
+    plane.join(pool_id, CARD, CARD)
     assert plane.get(pool_id)["rollup"]["atoms"] == {"total": 8, "booked": 0}
 
 

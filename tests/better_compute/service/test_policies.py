@@ -20,10 +20,9 @@ from better_compute.domain.problems import Problem
 from better_compute.iam import Tokens
 from tests.better_compute.api.served import served
 from tests.better_compute.domain.policy.table import Case, cases
-from tests.better_compute.plane import Plane, headers_of, open_plane
+from tests.better_compute.plane import CARD, Plane, headers_of, open_plane
 from tests.statements import counted
 
-CARD = "NVIDIA H100 80GB HBM3"
 HOSTED = [case for case in cases() if not case.alone and case.fields["gpuModel"] != "GH200"]
 
 

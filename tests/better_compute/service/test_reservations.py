@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from better_compute.domain import reservations as rules
 from better_compute.domain.ids import derive
-from tests.better_compute.plane import START, Plane
+from tests.better_compute.plane import CARD, START, Plane
 
-H100 = "NVIDIA H100 80GB HBM3"
 NVL = "NVIDIA H100 NVL"
-
-
-def a_pool(plane: Plane, *hosts: int, quota: Mapping[str, int] | None = None, **more: Any) -> str:
-    """A pool of root's that acme is offered, with hosts of so many GPUs."""
-    pool_id = plane.pool(**more)
-    for gpus in hosts:
-        plane.join(pool_id, *[H100] * gpus)
-    plane.offer(pool_id, quota=quota or {"gpu": 100, "vcpu": 1000, "memoryGiB": 10_000})
-    return pool_id
-
-
-def used(plane: Plane, pool_id: str, tenant_id: str = "acme") -> dict[str, int]:
-    rows = plane.ask("sa_fleet", "quotas/list", poolId=pool_id, toTenantId=tenant_id).data["items"]
-    return {row["resource"]: row["used"] for row in rows if row["used"]}
 
 
 def told(plane: Plane, kind: str = "reservation.*") -> list[str]:
     return [event["type"] for event in plane.events(types=[kind])]
 
 
-def end(plane: Plane, reservation_id: str, who: str = "sa_acme") -> Any:
-    return plane.ask(who, "reservations/end", reservationId=reservation_id)
-
-
 def test_what_fits_is_placed_with_quota_devices_and_host_rows(either: Plane) -> None:
-    pool_id = a_pool(either, 8)
+    pool_id = either.hosts_pool(8)
     node_id = either.ask("sa_fleet", "nodes/list", poolId=pool_id).data["items"][0]["id"]
     made = either.reserve(pool_id, resources={"gpu": 3, "vcpu": 24, "memoryGiB": 100}, idempotencyKey="train-1")
     assert made == {
@@ -53,7 +33,7 @@ def test_what_fits_is_placed_with_quota_devices_and_host_rows(either: Plane) -> 
         "createdAt": START,
         "placedAt": START,
     }
-    assert used(either, pool_id) == {"gpu": 3, "vcpu": 24, "memoryGiB": 100}
+    assert either.used(pool_id) == {"gpu": 3, "vcpu": 24, "memoryGiB": 100}
     node = either.ask("sa_fleet", "nodes/get", nodeId=node_id).data
     assert node["devices"] == {"total": 8, "booked": 3}
     assert {name: row["booked"] for name, row in node["resources"].items() if row["booked"]} == {
@@ -75,15 +55,15 @@ def test_what_fits_is_placed_with_quota_devices_and_host_rows(either: Plane) -> 
 
 
 def test_what_finds_no_host_waits_and_holds_nothing(either: Plane) -> None:
-    pool_id = a_pool(either, 4, 4)
+    pool_id = either.hosts_pool(4, 4)
     made = either.reserve(pool_id, resources={"gpu": 5})
     assert (made["state"], made["reason"]) == ("pending", "no-capacity")
-    assert used(either, pool_id) == {}
+    assert either.used(pool_id) == {}
     assert told(either) == ["reservation.pending"]
 
 
 def test_a_host_without_the_scalars_is_passed_by(either: Plane) -> None:
-    pool_id = a_pool(either, 8)
+    pool_id = either.hosts_pool(8)
     assert either.reserve(pool_id, resources={"gpu": 1, "vcpu": 190})["state"] == "placed"
     assert either.reserve(pool_id, resources={"gpu": 1, "vcpu": 3})["state"] == "pending"
     assert either.reserve(pool_id, resources={"gpu": 1, "vcpu": 2})["state"] == "placed"
@@ -92,7 +72,7 @@ def test_a_host_without_the_scalars_is_passed_by(either: Plane) -> None:
 
 def test_a_begun_host_is_filled_before_another_is_begun(either: Plane) -> None:
     """Else eight of eight would find no whole host."""
-    pool_id = a_pool(either, 8, 8)
+    pool_id = either.hosts_pool(8, 8)
     for _ in range(8):
         assert either.reserve(pool_id)["state"] == "placed"
     assert either.reserve(pool_id, resources={"gpu": 8})["state"] == "placed"
@@ -100,40 +80,40 @@ def test_a_begun_host_is_filled_before_another_is_begun(either: Plane) -> None:
 
 def test_hosts_far_down_the_order_are_found(either: Plane) -> None:
     """More of them than are read at once, and the last alone has the vcpu."""
-    pool_id = a_pool(either, quota={"gpu": 1000, "vcpu": 10_000})
+    pool_id = either.hosts_pool(quota={"gpu": 1000, "vcpu": 10_000})
     token = {"poolId": pool_id}
     for n in range(60):
         join_token = either.ask("sa_fleet", "nodes/createJoinToken", token).data["joinToken"]
-        inventory = {"gpus": [H100] * 2, "vcpu": 64 if n == 59 else 8}
+        inventory = {"gpus": [CARD] * 2, "vcpu": 64 if n == 59 else 8}
         either.ask("sa_fleet", "nodes/join", poolId=pool_id, joinToken=join_token, inventory=inventory)
     assert either.reserve(pool_id, resources={"gpu": 2, "vcpu": 64})["state"] == "placed"
     assert either.reserve(pool_id, resources={"gpu": 2, "vcpu": 64})["state"] == "pending"
 
 
 def test_an_end_gives_back_all_that_was_held_once(either: Plane) -> None:
-    pool_id = a_pool(either, 8)
+    pool_id = either.hosts_pool(8)
     made = either.reserve(pool_id, resources={"gpu": 8, "vcpu": 8})
     either.time.now += 5
-    ended = end(either, made["id"]).data
+    ended = either.end(made["id"])
     assert (ended["state"], ended["endedAt"]) == ("ended", START + 5)
     either.time.now += 5
-    assert end(either, made["id"]).data == ended
-    assert end(either, made["id"], "sa_fleet").data["state"] == "ended"
-    assert used(either, pool_id) == {}
+    assert either.end(made["id"]) == ended
+    assert either.end(made["id"], "sa_fleet")["state"] == "ended"
+    assert either.used(pool_id) == {}
     assert told(either) == ["reservation.placed", "reservation.ended"]
     assert either.reserve(pool_id, resources={"gpu": 8, "vcpu": 192})["state"] == "placed"
 
 
 def test_a_pending_one_ends_without_giving_back_what_it_never_held(either: Plane) -> None:
-    pool_id = a_pool(either, 2)
+    pool_id = either.hosts_pool(2)
     either.reserve(pool_id, resources={"gpu": 2})
     waiting = either.reserve(pool_id, resources={"gpu": 2})
-    assert end(either, waiting["id"]).data["state"] == "ended"
-    assert used(either, pool_id) == {"gpu": 2}
+    assert either.end(waiting["id"])["state"] == "ended"
+    assert either.used(pool_id) == {"gpu": 2}
 
 
 def test_the_owner_of_the_pool_ends_and_sees_all_of_it_and_a_stranger_nothing(either: Plane) -> None:
-    pool_id = a_pool(either, 8)
+    pool_id = either.hosts_pool(8)
     made = either.reserve(pool_id, idempotencyKey="k")
     seen = either.ask("sa_fleet", "reservations/list", poolId=pool_id).data["items"]
     assert [r["id"] for r in seen] == [made["id"]]
@@ -143,7 +123,7 @@ def test_the_owner_of_the_pool_ends_and_sees_all_of_it_and_a_stranger_nothing(ei
         assert absent.raw.body == hidden.raw.body
         assert absent.code == "NOT_FOUND"
     assert either.ask("sa_globex", "reservations/list").data["items"] == []
-    assert end(either, made["id"], "sa_fleet").data["state"] == "ended"
+    assert either.end(made["id"], "sa_fleet")["state"] == "ended"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +147,7 @@ def test_the_owner_of_the_pool_ends_and_sees_all_of_it_and_a_stranger_nothing(ei
     ids=str,
 )
 def test_what_no_pool_could_book_is_refused(plane: Plane, resources: dict[str, Any], rule: str, field: str) -> None:
-    pool_id = a_pool(plane, 8)
+    pool_id = plane.hosts_pool(8)
     error = plane.ask("sa_acme", "reservations/create", poolId=pool_id, resources=resources).error
     assert (error["code"], error["rule"], error["field"]) == ("INVALID_INPUT", rule, field)
     assert plane.ask("sa_acme", "reservations/list").data["items"] == []
@@ -180,7 +160,7 @@ def test_what_no_pool_could_book_is_refused(plane: Plane, resources: dict[str, A
 def test_what_the_quota_does_not_grant_is_refused_and_nothing_stored(
     either: Plane, resources: dict[str, int], rule: str, field: str
 ) -> None:
-    pool_id = a_pool(either, 8, 8, quota={"gpu": 8})
+    pool_id = either.hosts_pool(8, 8, quota={"gpu": 8})
     error = either.ask("sa_acme", "reservations/create", poolId=pool_id, resources=resources, idempotencyKey="k").error
     assert (error["code"], error["rule"], error["field"]) == ("LIMIT_EXCEEDED", rule, field)
     assert either.ask("sa_acme", "reservations/list").data["items"] == []
@@ -192,7 +172,7 @@ def test_in_each_mode_its_own_atoms_are_booked(either: Plane) -> None:
     mig = either.pool(sharing="mig", ownerQuota={"gpu.mig": 9}, policy={"gpu": {"mig": {"devices": {"3g.40gb": 2}}}})
     slots = either.pool(sharing="mps", ownerQuota={"gpu.slot": 9}, policy={"gpu": {"slots": 4}})
     for pool_id, atom, there in ((mig, "gpu.mig", 2), (slots, "gpu.slot", 4)):
-        either.join(pool_id, H100)
+        either.join(pool_id, CARD)
         ask = {"poolId": pool_id, "resources": {atom: there}}
         assert either.ask("sa_fleet", "reservations/create", ask).data["state"] == "placed"
         assert either.ask("sa_fleet", "reservations/create", ask).data["state"] == "pending"
@@ -201,8 +181,8 @@ def test_in_each_mode_its_own_atoms_are_booked(either: Plane) -> None:
 
 def mixed(plane: Plane) -> str:
     """A pool with two machines that differ: rack r1 has HBM3 cards, r2 NVL ones."""
-    pool_id = a_pool(plane)
-    for rack, card in (("r1", H100), ("r2", NVL)):
+    pool_id = plane.hosts_pool()
+    for rack, card in (("r1", CARD), ("r2", NVL)):
         token = plane.ask("sa_fleet", "nodes/createJoinToken", poolId=pool_id).data["joinToken"]
         inventory = {"gpus": [card] * 2, "attributes": {"rack": rack, "row": 4, "vramGiB": 94 if card == NVL else 80}}
         plane.ask("sa_fleet", "nodes/join", poolId=pool_id, joinToken=token, inventory=inventory)
@@ -213,7 +193,7 @@ def mixed(plane: Plane) -> str:
     ("selectors", "fit"),
     [
         ({"gpuProduct": NVL}, 2),
-        ({"gpuProduct": [NVL, H100]}, 4),
+        ({"gpuProduct": [NVL, CARD]}, 4),
         ({"vramGiB": 80}, 2),
         ({"vramGiB": [94, 80]}, 4),
         ({"rack": "r2", "row": 4}, 2),
@@ -230,7 +210,7 @@ def test_selectors_narrow_to_devices_that_have_all_of_them(either: Plane, select
 @pytest.mark.parametrize(
     ("selectors", "field", "says"),
     [
-        ({"gpuProduct": "NVIDIA H100 80GB HBM2"}, "selectors.gpuProduct", f'did you mean "{H100}"?'),
+        ({"gpuProduct": "NVIDIA H100 80GB HBM2"}, "selectors.gpuProduct", f'did you mean "{CARD}"?'),
         ({"vramGiB": 90}, "selectors.vramGiB", "the nearest is 94"),
         ({"vramGiB": "80"}, "selectors.vramGiB", "the nearest is 80"),
         ({"rack": "r3"}, "selectors.rack", "no device of this pool has this"),
@@ -258,7 +238,7 @@ def test_what_is_busy_may_be_selected_and_what_is_quarantined_may_not(either: Pl
         either.reserve(pool_id, selectors={"rack": "r2"})
     assert either.reserve(pool_id, selectors={"rack": "r2"})["state"] == "pending"
     token = either.ask("sa_fleet", "nodes/createJoinToken", poolId=pool_id).data["joinToken"]
-    strange = {"gpus": [H100, "NVIDIA Quux 9"], "attributes": {"rack": "r9"}}
+    strange = {"gpus": [CARD, "NVIDIA Quux 9"], "attributes": {"rack": "r9"}}
     either.ask("sa_fleet", "nodes/join", poolId=pool_id, joinToken=token, inventory=strange)
     ask = {"poolId": pool_id, "resources": {"gpu": 1}, "selectors": {"rack": "r9"}}
     assert either.ask("sa_acme", "reservations/create", ask).error["rule"] == "reservation.selectors"
@@ -266,18 +246,18 @@ def test_what_is_busy_may_be_selected_and_what_is_quarantined_may_not(either: Pl
 
 def test_selectors_are_judged_from_the_first_device_on(either: Plane) -> None:
     """Until then they wait as a wish without any does."""
-    pool_id = a_pool(either)
+    pool_id = either.hosts_pool()
     ask: dict[str, Any] = {"poolId": pool_id, "resources": {"gpu": 1}, "selectors": {"rack": "r9"}}
     assert either.reserve(pool_id)["state"] == "pending"
     assert either.reserve(pool_id, selectors={"rack": "r9"})["state"] == "pending"
     either.join(pool_id, "NVIDIA Quux 9")
     assert either.reserve(pool_id, selectors={"rack": "r9"})["state"] == "pending", "quarantined: no device"
-    either.join(pool_id, H100)
+    either.join(pool_id, CARD)
     assert either.ask("sa_acme", "reservations/create", ask).error["rule"] == "reservation.selectors"
 
 
 def test_more_than_any_host_has_waits_for_a_larger_one(either: Plane) -> None:
-    pool_id = a_pool(either, 8)
+    pool_id = either.hosts_pool(8)
     assert either.reserve(pool_id, resources={"gpu": 9})["state"] == "pending"
 
 
@@ -302,20 +282,20 @@ def test_quota_is_judged_before_selectors(plane: Plane) -> None:
 
 
 def test_a_key_answers_its_reservation_whenever(either: Plane) -> None:
-    pool_id = a_pool(either, 8)
-    ask = {"resources": {"gpu": 2}, "selectors": {"gpuProduct": [H100, "x"]}, "idempotencyKey": "k"}
+    pool_id = either.hosts_pool(8)
+    ask = {"resources": {"gpu": 2}, "selectors": {"gpuProduct": [CARD, "x"]}, "idempotencyKey": "k"}
     made = either.reserve(pool_id, **ask)
-    assert either.reserve(pool_id, **{**ask, "selectors": {"gpuProduct": ["x", H100, "x"]}}) == made
-    ended = end(either, made["id"]).data
+    assert either.reserve(pool_id, **{**ask, "selectors": {"gpuProduct": ["x", CARD, "x"]}}) == made
+    ended = either.end(made["id"])
     assert either.reserve(pool_id, **ask) == ended
     either.ask("sa_fleet", "pools/archive", poolId=pool_id)
     assert either.reserve(pool_id, **ask) == ended
-    assert used(either, pool_id) == {}
-    assert either.reserve(a_pool(either, 8), "sa_acme2", **ask)["id"] != made["id"], "a key is its caller's own"
+    assert either.used(pool_id) == {}
+    assert either.reserve(either.hosts_pool(8), "sa_acme2", **ask)["id"] != made["id"], "a key is its caller's own"
 
 
 def test_a_key_with_another_wish_is_a_conflict(either: Plane) -> None:
-    pool_id, other = a_pool(either, 8), a_pool(either, 8)
+    pool_id, other = either.hosts_pool(8), either.hosts_pool(8)
     ask = {"poolId": pool_id, "resources": {"gpu": 2}, "selectors": {"vramGiB": 80}, "idempotencyKey": "k"}
     either.reserve(pool_id, **ask)
     for field, value in (
@@ -328,12 +308,12 @@ def test_a_key_with_another_wish_is_a_conflict(either: Plane) -> None:
         error = either.ask("sa_acme", "reservations/create", {**ask, field: value}).error
         assert (error["code"], error["rule"], error["field"]) == ("CONFLICT", "reservation.key", field)
     assert either.ask("sa_acme", "reservations/create", {**ask, "poolId": "pool_none"}).code == "NOT_FOUND"
-    assert used(either, pool_id) == {"gpu": 2}
-    assert used(either, other) == {}
+    assert either.used(pool_id) == {"gpu": 2}
+    assert either.used(other) == {}
 
 
 def test_pools_that_are_hidden_archived_or_absent_take_none_and_look_alike(either: Plane) -> None:
-    hidden, archived = either.pool(), a_pool(either, 8)
+    hidden, archived = either.pool(), either.hosts_pool(8)
     either.ask("sa_fleet", "pools/archive", poolId=archived)
     ask = {"resources": {"gpu": 1}}
     answers = [
@@ -344,22 +324,22 @@ def test_pools_that_are_hidden_archived_or_absent_take_none_and_look_alike(eithe
 
 
 def test_bookings_outlive_unoffer_and_archive(either: Plane) -> None:
-    pool_id = a_pool(either, 8, quota={"gpu": 8})
+    pool_id = either.hosts_pool(8, quota={"gpu": 8})
     first, second = (either.reserve(pool_id, resources={"gpu": 2})["id"] for _ in range(2))
     either.ask("sa_fleet", "pools/unoffer", poolId=pool_id, toTenantId="acme")
     assert [r["state"] for r in either.ask("sa_acme", "reservations/list", poolId=pool_id).data["items"]] == [
         "placed"
     ] * 2
-    assert end(either, first).data["state"] == "ended"
-    assert used(either, pool_id) == {"gpu": 2}
+    assert either.end(first)["state"] == "ended"
+    assert either.used(pool_id) == {"gpu": 2}
     either.ask("sa_fleet", "pools/archive", poolId=pool_id)
     assert either.ask("sa_acme", "reservations/get", reservationId=second).data["state"] == "placed"
-    assert end(either, second).data["state"] == "ended"
-    assert used(either, pool_id) == {}
+    assert either.end(second)["state"] == "ended"
+    assert either.used(pool_id) == {}
 
 
 def test_what_waits_in_an_archived_pool_says_so(either: Plane) -> None:
-    pool_id = a_pool(either, 2)
+    pool_id = either.hosts_pool(2)
     ask = {"poolId": pool_id, "resources": {"gpu": 3}, "idempotencyKey": "k"}
     made = either.reserve(pool_id, **ask)
     either.ask("sa_fleet", "pools/archive", poolId=pool_id)
@@ -375,7 +355,7 @@ def test_what_waits_in_an_archived_pool_says_so(either: Plane) -> None:
 def test_so_many_wait_and_no_more(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "MOST_PENDING", 3)
     monkeypatch.setattr(rules, "MOST_PENDING_OF_ONE", 2)
-    pool_id = a_pool(plane, 1)
+    pool_id = plane.hosts_pool(1)
     plane.offer(pool_id, "globex")
     ask = {"poolId": pool_id, "resources": {"gpu": 2}}
 
@@ -389,11 +369,11 @@ def test_so_many_wait_and_no_more(plane: Plane, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_rollup_tells_work_by_tenant_and_host_rows(either: Plane) -> None:
-    pool_id = a_pool(either, 8)
+    pool_id = either.hosts_pool(8)
     either.reserve(pool_id, resources={"gpu": 3, "vcpu": 24})
     either.reserve(pool_id, resources={"gpu": 6})
     either.reserve(pool_id, "sa_fleet", resources={"gpu": 2})
-    end(either, either.reserve(pool_id, resources={"gpu": 1})["id"])
+    either.end(either.reserve(pool_id, resources={"gpu": 1})["id"])
     empty = either.pool()
     rollup = either.get(pool_id)["rollup"]
     assert rollup["atoms"] == {"total": 8, "booked": 5}

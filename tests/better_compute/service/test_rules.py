@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.better_compute.plane import H100, Answer, Plane
+from tests.better_compute.plane import CARD, H100, Answer, Plane
 
 PROVIDER = {"class": "provider", "agent": "none", "providerAccountId": "pa_north"}
 PS = {"gpu": {"slots": 4}}
@@ -54,13 +54,13 @@ def two_tenants_become_single(plane: Plane) -> Answer:
 
 def tenant_owned_machine_in_an_offered_pool(plane: Plane) -> Answer:
     pool_id = plane.pool()
-    plane.join(pool_id, "NVIDIA H100 80GB HBM3", ownerTenantId="acme")
+    plane.join(pool_id, CARD, ownerTenantId="acme")
     return plane.ask("sa_fleet", "pools/offer", poolId=pool_id, toTenantId="acme", quota={"gpu": 1})
 
 
 def another_model_than_the_machines(plane: Plane) -> Answer:
     pool_id = plane.pool()
-    plane.join(pool_id, "NVIDIA H100 80GB HBM3")
+    plane.join(pool_id, CARD)
     return plane.ask("sa_fleet", "pools/update", poolId=pool_id, gpuModel="H200")
 
 

@@ -11,8 +11,8 @@ from sqlalchemy import text
 from better_compute.domain.usage import HOUR
 from better_compute.reconcilers.admission import admit_all
 from better_compute.service.ports import Tx
-from tests.better_compute.bills import H100, metered_pool
-from tests.better_compute.plane import START, Plane
+from tests.better_compute.bills import metered_pool
+from tests.better_compute.plane import CARD, START, Plane
 
 
 def usage(plane: Plane, who: str = "sa_acme", start: int = START, end: int = 2 * START, **more: Any) -> list[Any]:
@@ -26,10 +26,6 @@ def active(plane: Plane, pool_id: str, who: str = "sa_acme", **more: Any) -> Any
     return reservation
 
 
-def end(plane: Plane, reservation: Any) -> None:
-    plane.ask("sa_fleet", "reservations/end", reservationId=reservation["id"])
-
-
 def test_hours_run_from_activation_to_end(either: Plane) -> None:
     pool_id = metered_pool(either, 8, policy={})
     reservation = either.reserve(pool_id, resources={"gpu": 2})
@@ -40,10 +36,10 @@ def test_hours_run_from_activation_to_end(either: Plane) -> None:
     row = {"poolId": pool_id, "tenantId": "acme", "meter": "gpu.h100.hours"}
     assert usage(either) == [row | {"hours": "1.000000"}], "what runs is counted until now"
     either.time.now += HOUR // 2
-    end(either, reservation)
+    either.end(reservation["id"])
     either.time.now += 9 * HOUR
     assert usage(either) == [row | {"hours": "2.000000"}]
-    end(either, reservation)
+    either.end(reservation["id"])
     assert usage(either, start=START + HOUR + 1, end=START + HOUR + 2) == [row | {"hours": "0.000001"}]
     assert usage(either, start=START, end=START + HOUR) == []
     assert usage(either, start=START + 2 * HOUR) == []
@@ -51,7 +47,7 @@ def test_hours_run_from_activation_to_end(either: Plane) -> None:
 
 def test_slots_are_metered_as_much_of_a_gpu_as_they_are(plane: Plane) -> None:
     pool_id = plane.pool(sharing="timeslice", policy={"gpu": {"slots": 3}}, ownerQuota={"gpu.slot": 9})
-    plane.join(pool_id, H100)
+    plane.join(pool_id, CARD)
     active(plane, pool_id, "sa_fleet", resources={"gpu.slot": 2})
     plane.time.now += HOUR
     assert [u["hours"] for u in usage(plane, "sa_fleet")] == ["0.666666"]
@@ -112,7 +108,7 @@ def test_a_pool_of_another_model_is_metered_as_that_model_from_then_on(either: P
     either.store.transact(lambda tx: forget_models(tx, pool_id))
     assert either.ask("sa_fleet", "pools/update", poolId=pool_id, gpuModel="H200").code == "OK"
     either.time.now += 2 * HOUR
-    end(either, reservation)
+    either.end(reservation["id"])
     assert [(u["meter"], u["hours"]) for u in usage(either)] == [
         ("gpu.h100.hours", "1.000000"),
         ("gpu.h200.hours", "2.000000"),
