@@ -111,7 +111,7 @@ class Pair:
         for plane in self.planes:
             assert plane.store._database.write(_empty) is None  # type: ignore[attr-defined]
             plane.time.now, plane.time.ticks = START, 0
-            bare = replace(plane.service, freed=lambda _: None, placed=lambda _: None)
+            bare = replace(plane.service, freed=lambda _: None, placed=lambda _: None, changed=lambda _: None)
             plane.service = woken(bare) if wakes else bare
             plane.handle = handler(plane.service, _caller)
         self.say(yes)
@@ -187,4 +187,7 @@ def woken(bare: Service) -> Service:
     def placed(pool_id: str) -> None:
         rounds.in_pools(bare, (), [pool_id])
 
-    return replace(bare, freed=freed, placed=placed)
+    def changed(pool_id: str) -> None:
+        rounds.in_pools(bare, (), (), [pool_id])
+
+    return replace(bare, freed=freed, placed=placed, changed=changed)

@@ -86,14 +86,15 @@ class ControlPlane:
         refusals = attempt(lambda: join_all(self._bare, self.sleep), "machines of the world wait on")
         return Reconciled(refusals or [], rounds.everywhere(self._bare))
 
-    def reconcile_in(self, freed: Collection[str], placed: Collection[str]) -> None:
+    def reconcile_in(self, freed: Collection[str], placed: Collection[str], changed: Collection[str]) -> None:
         """Do what is due in some pools, as `rounds.in_pools`; no failure is raised."""
-        attempt(lambda: rounds.in_pools(self._bare, freed, placed), "what calls let go on waits for the next round")
+        work = partial(rounds.in_pools, self._bare, freed, placed, changed)
+        attempt(work, "what calls let go on waits for the next round")
 
     @property
     def _bare(self) -> Service:
         """The service for the control plane itself: what it frees, it goes on with by itself."""
-        return replace(self.service, freed=lambda _: None, placed=lambda _: None)
+        return replace(self.service, freed=lambda _: None, placed=lambda _: None, changed=lambda _: None)
 
     def close(self) -> None:
         self.store.close()
@@ -163,6 +164,7 @@ def _ready(store: Store, runtime: Runtime, world: Path | None, outside: Outside)
         created=partial(join_created, service, runtime.sleep),
         freed=lambda pool_id: rounds.in_pools(service, [pool_id]),
         placed=lambda pool_id: rounds.in_pools(service, (), [pool_id]),
+        changed=lambda pool_id: rounds.in_pools(service, (), (), [pool_id]),
         arriving=arriving,
     )
     return ControlPlane(store, hooked, new, runtime.sleep)

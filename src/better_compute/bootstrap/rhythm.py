@@ -16,39 +16,41 @@ EVERY = 30.0
 
 
 class _Woken:
-    """The pools in which something may go on, each once, however often it is told of: where something came free, and
-    where something was placed."""
+    """The pools in which something may go on, each once, however often it is told of: where something came free, where
+    something was placed, and which were changed."""
 
     def __init__(self) -> None:
-        self._freed: set[str] = set()
-        self._placed: set[str] = set()
+        self._pools: tuple[set[str], set[str], set[str]] = set(), set(), set()
         self._lock = threading.Lock()
         self._told = threading.Event()
         self.stopped = False
 
     def freed(self, pool_id: str) -> None:
-        with self._lock:
-            self._freed.add(pool_id)
-        self._told.set()
+        self._add(0, pool_id)
 
     def placed(self, pool_id: str) -> None:
+        self._add(1, pool_id)
+
+    def changed(self, pool_id: str) -> None:
+        self._add(2, pool_id)
+
+    def _add(self, kind: int, pool_id: str) -> None:
         with self._lock:
-            self._placed.add(pool_id)
+            self._pools[kind].add(pool_id)
         self._told.set()
 
     def stop(self) -> None:
         self.stopped = True
         self._told.set()
 
-    def take(self, seconds: float) -> tuple[set[str], set[str]]:
-        """Those that there are, or that there will be within so many seconds: of both kinds."""
+    def take(self, seconds: float) -> tuple[set[str], set[str], set[str]]:
+        """Those that there are, or that there will be within so many seconds, of each kind."""
         self._told.wait(max(0.0, seconds))
         with self._lock:
-            freed, self._freed = self._freed, set()
-            placed, self._placed = self._placed, set()
+            pools, self._pools = self._pools, (set(), set(), set())
             if not self.stopped:
                 self._told.clear()
-        return freed, placed
+        return pools
 
 
 @contextmanager
@@ -56,9 +58,9 @@ def in_rhythm(
     plane: ControlPlane, every: float = EVERY, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[ControlPlane]:
     """The plane, with a thread beside it that does what is due: all of it now and every so many seconds, and at once
-    what waits in the pools where calls freed or placed something: in all of them together, so that a billing that is
-    slow holds up what follows no longer than one round may ask it. Nobody waits for it, and none of its failures ends
-    it. Why machines of a world wait is logged when it changes."""
+    what waits in the pools that calls changed, or where they freed or placed something: in all of them together, so
+    that a billing that is slow holds up what follows no longer than one round may ask it. Nobody waits for it, and none
+    of its failures ends it. Why machines of a world wait is logged when it changes."""
     woken = _Woken()
 
     def work() -> None:
@@ -71,16 +73,18 @@ def in_rhythm(
                     tell(refusals)
                     told = refusals
                 due = clock() + every
-            freed, placed = woken.take(due - clock())
-            if not woken.stopped and (freed or placed):
-                plane.reconcile_in(freed, placed)
+            pools = woken.take(due - clock())
+            if any(pools) and not woken.stopped:
+                plane.reconcile_in(*pools)
 
     # Nobody waits for it for long at the end: what it has not committed is undone, and begun anew by whoever opens the
     # database.
     thread = threading.Thread(target=work, name="rhythm", daemon=True)
     thread.start()
     try:
-        yield replace(plane, service=replace(plane.service, freed=woken.freed, placed=woken.placed))
+        yield replace(
+            plane, service=replace(plane.service, freed=woken.freed, placed=woken.placed, changed=woken.changed)
+        )
     finally:
         woken.stop()
         thread.join(1)

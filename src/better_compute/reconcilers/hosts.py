@@ -14,7 +14,7 @@ from itertools import groupby
 from better_compute.domain import hosts as rules
 from better_compute.domain.hosts import Host, Upkeep
 from better_compute.domain.state import Pool
-from better_compute.service.core import Service, known
+from better_compute.service.core import Service, attempt, known
 from better_compute.service.ports import Tx
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,23 @@ def capacity_hosts(service: Service) -> int:
     """`capacity.hosts`: devices and huge pages of all hosts, vcpu and memoryGiB of those that `vps_hosts` leaves. How
     many hosts changed."""
     return _keep(service, rules.capacity_hosts)
+
+
+def all_hosts(service: Service, pools: Iterable[str]) -> int:
+    """Both, of these pools alone. How many hosts changed."""
+    count = 0
+    for pool_id in pools:
+        failure = f"what the hosts of pool {pool_id} provide was not all brought up to date"
+        count += attempt(partial(_keep_in, service, pool_id), failure) or 0
+    return count
+
+
+def _keep_in(service: Service, pool_id: str) -> int:
+    count, after = 0, (pool_id, "")
+    while page := [pair for pair in service.store.view(partial(_page, after, None)) if pair[0].id == pool_id]:
+        count += _mend(service, rules.fitted, pool_id, page)
+        after = (pool_id, page[-1][1].node.id)
+    return count
 
 
 def _keep(service: Service, upkeep: Upkeep, class_: str | None = None) -> int:

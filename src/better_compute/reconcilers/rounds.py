@@ -30,9 +30,15 @@ def everywhere(service: Service) -> Round:
     return Round(changed, _go_on(service, None, None))
 
 
-def in_pools(service: Service, freed: Collection[str], placed: Collection[str] = ()) -> Counter[str]:
+def in_pools(
+    service: Service, freed: Collection[str], placed: Collection[str] = (), changed: Collection[str] = ()
+) -> Counter[str]:
     """What waits in some pools goes on, as `everywhere`: all of it in those where a commit may have freed something,
-    and what is placed alone in the others. How many reservations came to which state."""
+    also where a policy changed and hosts may provide more, and what is placed alone in the others. How many
+    reservations came to which state."""
+    if changed:
+        _step(hosts.all_hosts, service, changed)
+    freed = {*freed, *changed}
     return _go_on(service, freed, {*freed, *placed})
 
 

@@ -36,9 +36,9 @@ and how many of it there are."""
 class Service:
     """The ports. `created` is called with a pool after the commit that made it: what waited for the pool joins it.
     `arriving` tells beforehand what that is, for pools that will be made with some keys. `freed` is called with a
-    pool's id after a commit that may let what is pending there go on: capacity, quota, an offer or another policy came,
-    or something came free. `placed` is called with a pool's id after a call placed a reservation there: it waits to
-    become active."""
+    pool's id after a commit that may let what is pending there go on: capacity, quota or an offer came, or came free.
+    `changed` is called instead after a pool was updated: what its hosts provide may follow. `placed` is called with a
+    pool's id after a call placed a reservation there: it waits to become active."""
 
     store: Store
     authorizer: Authorizer
@@ -47,6 +47,7 @@ class Service:
     attestors: Mapping[str, Attestor] = field(default_factory=dict)
     created: Callable[[Pool], object] = field(default=lambda _: None)
     freed: Callable[[str], object] = field(default=lambda _: None)
+    changed: Callable[[str], object] = field(default=lambda _: None)
     placed: Callable[[str], object] = field(default=lambda _: None)
     billing: Billing = field(default_factory=NoBilling)
     arriving: Callable[[Tx, Collection[str]], Arriving] = field(default=lambda _tx, _keys: lambda _pool, _models: ())
@@ -119,6 +120,9 @@ class Service:
 
     def after_freed(self, pool_id: str) -> None:
         attempt(lambda: self.freed(pool_id), "what waits in a pool was not tried again")
+
+    def after_changed(self, pool_id: str) -> None:
+        attempt(lambda: self.changed(pool_id), "what follows from a pool's policy was not brought up to date")
 
     def after_placed(self, pool_id: str) -> None:
         attempt(lambda: self.placed(pool_id), "what is placed in a pool did not become active yet")

@@ -70,6 +70,8 @@ def update(service: Service, caller: Caller, body: PoolsUpdate) -> PoolView:
     """A policy (replaced whole), a GPU model, or both."""
     service.allow(caller, "pools/update", body.tenant_id)
     done = service.carry_out(caller, build(UpdatePool, given(body), body.pool_id), [])
+    if done.changed:
+        service.after_changed(done.pool.id)
     return show.pool(done.state, done.pool, body.tenant_id)
 
 

@@ -5,10 +5,12 @@ import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from better_compute.bootstrap import SYSTEM, Embedded, connect, plane
+from better_compute.bootstrap.machines import join_all
 from better_compute.bootstrap.plane import opened
 from better_compute.bootstrap.tokens import first_token
 from better_compute.domain.commands import CreatePool
@@ -48,8 +50,12 @@ def test_an_opening_looks_for_machines_that_wait_once(
     write: Write, embedded: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[object] = []
-    join_all = plane.join_all
-    monkeypatch.setattr(plane, "join_all", lambda *given: looks.append(given) or join_all(*given))
+
+    def noted(*given: Any) -> Any:
+        looks.append(given)
+        return join_all(*given)
+
+    monkeypatch.setattr(plane, "join_all", noted)
     embedded(write())
     assert len(looks) == 1
 

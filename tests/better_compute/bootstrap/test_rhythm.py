@@ -17,6 +17,8 @@ from better_compute.bootstrap.rhythm import in_rhythm
 from better_compute.client import Client
 from better_compute.domain.commands import OfferPool
 from better_compute.reconcilers import admission, placer, rounds
+from better_compute.reconcilers.rounds import Round
+from better_compute.service.core import Service
 from tests.better_compute.bootstrap.test_machines import client_of, create, until
 
 Write = Callable[[str], Path]
@@ -83,7 +85,12 @@ def test_why_machines_wait_is_logged_when_it_changes_and_not_every_round(
 ) -> None:
     rounds_done: list[object] = []
     everywhere = rounds.everywhere
-    monkeypatch.setattr(rounds, "everywhere", lambda service: rounds_done.append(1) or everywhere(service))
+
+    def noted(service: Service) -> Round:
+        rounds_done.append(service)
+        return everywhere(service)
+
+    monkeypatch.setattr(rounds, "everywhere", noted)
     with opened(database, SYSTEM, write(ONE.replace("H100 80GB HBM3", "A100-SXM4-80GB"))) as plane:
         create(client_of(plane))
         caplog.clear()
@@ -136,11 +143,11 @@ def test_a_call_does_not_wait_for_what_it_lets_go_on_nor_does_the_end(
 def test_however_often_a_pool_is_told_of_it_is_looked_at_as_often_as_there_is_time(
     plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[tuple[list[str], list[str]]] = []
+    seen: list[list[list[str]]] = []
     held = threading.Event()
 
-    def look(_: object, freed: Collection[str], placed: Collection[str]) -> None:
-        seen.append((sorted(freed), sorted(placed)))
+    def look(_: object, *pools: Collection[str]) -> None:
+        seen.append([sorted(kind) for kind in pools])
         held.wait(20)
 
     monkeypatch.setattr(rounds, "in_pools", look)
@@ -154,9 +161,13 @@ def test_however_often_a_pool_is_told_of_it_is_looked_at_as_often_as_there_is_ti
         until(lambda: len(seen) == 2)
         served.service.placed("pool_2")
         until(lambda: len(seen) == 3)
-    assert seen == [(["pool_1"], []), (["pool_1"], []), ([], ["pool_2"])]
+        served.service.changed("pool_3")
+        until(lambda: len(seen) == 4)
+    assert seen == [[["pool_1"], [], []], [["pool_1"], [], []], [[], ["pool_2"], []], [[], [], ["pool_3"]]]
 
 
 def without_hook(plane: ControlPlane) -> ControlPlane:
     """As a process that ends right after its commit."""
-    return replace(plane, service=replace(plane.service, freed=lambda _: None, placed=lambda _: None))
+    return replace(
+        plane, service=replace(plane.service, freed=lambda _: None, placed=lambda _: None, changed=lambda _: None)
+    )

@@ -50,7 +50,12 @@ def test_where_something_is_placed_and_nothing_came_free_what_is_pending_is_not_
 ) -> None:
     pool_id = metered_pool(plane, 1, policy={})
     tried: list[str] = []
-    monkeypatch.setattr(placer, "place_in", lambda _, pool_id: tried.append(pool_id) or Counter())
+
+    def noted(_: object, pool_id: str) -> Counter[str]:
+        tried.append(pool_id)
+        return Counter()
+
+    monkeypatch.setattr(placer, "place_in", noted)
     plane.reserve(pool_id)
     assert in_pools(plane.service, [pool_id]) == {"active": 1}
     assert tried == [], "nothing is pending: no lock is asked for"
@@ -136,6 +141,18 @@ def test_a_step_that_breaks_keeps_no_other_waiting(
     assert shown(plane, second)["state"] == {placer: "pending", admission: "placed"}.get(module, "active")
     assert shown(plane, third)["state"] == ("placed" if module is admission else "active")
     assert "waits for the next round" in caplog.text
+
+
+def test_a_changed_pool_gives_more_at_once_and_other_pools_are_left_to_their_round(either: Plane) -> None:
+    pools = [metered_pool(either, 1, policy={}) for _ in range(2)]
+    for pool_id in pools:
+        either.offer(pool_id, "acme", quota={"gpu": 1, "vcpu": 1000})
+    waits = [either.reserve(pool_id, resources={"gpu": 1, "vcpu": 300}) for pool_id in pools]
+    for pool_id in pools:
+        either.ask("sa_fleet", "pools/update", poolId=pool_id, policy={"overcommit": 2})
+    assert in_pools(either.service, pools[1:]) == {}
+    assert in_pools(either.service, (), (), pools[:1]) == {"placed": 1, "active": 1}
+    assert [shown(either, r)["state"] for r in waits] == ["active", "pending"]
 
 
 def test_a_policy_that_gives_more_lets_what_waits_for_it_go_on_in_one_round(either: Plane) -> None:

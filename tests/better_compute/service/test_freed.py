@@ -3,7 +3,6 @@ tried again where something changed, and what was placed becomes active."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ class Told:
 
     def __init__(self, plane: Plane) -> None:
         self._heard: list[tuple[str, str]] = []
-        for hook in ("freed", "placed"):
+        for hook in ("freed", "placed", "changed"):
             object.__setattr__(plane.service, hook, self._hear(hook))
 
     def _hear(self, hook: str) -> Any:
@@ -32,7 +31,7 @@ class Told:
 
 
 @pytest.fixture
-def told(plane: Plane) -> Iterator[Told]:
+def told(plane: Plane) -> Told:
     return Told(plane)
 
 
@@ -93,6 +92,13 @@ def test_quota_and_offers_that_stay_as_they_are_free_nothing(plane: Plane, told:
             given = {"poolId": pool_id, "toTenantId": "acme", "quota": {"gpu": gpu}}
             assert plane.ask("sa_fleet", operation, given).code == "OK"
             assert told.now() == heard, (operation, gpu)
+
+
+def test_a_pool_that_is_updated_is_told_of_where_that_changed_it(plane: Plane, told: Told) -> None:
+    pool_id = plane.pool()
+    for policy, heard in (({"overcommit": 2}, [("changed", pool_id)]), ({"overcommit": 2}, [])):
+        assert plane.ask("sa_fleet", "pools/update", poolId=pool_id, policy=policy).code == "OK"
+        assert told.now() == heard
 
 
 def test_times_are_read_when_the_pool_stands_still(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
