@@ -15,7 +15,7 @@ from better_compute.reconcilers import admission, hosts, placer, rounds
 from tests.better_compute import wishes
 from tests.better_compute.bills import down, no, yes
 from tests.better_compute.pair import Pair
-from tests.better_compute.plane import IDENTITIES
+from tests.better_compute.plane import CARD, IDENTITIES
 from tests.better_compute.wishes import Body
 from tests.invariants import ATOMS, HOUR, LIVE, misstepped, told, unsettled, used_hours
 
@@ -447,7 +447,7 @@ def _version(expected: int | None, version: int) -> Body:
 
 def _inventory(pool: Any, inventory: Body) -> Body:
     gpus = inventory.get("gpus", 0)
-    name = wishes.MODELS.get(pool["gpu_model"], wishes.H100)
+    name = wishes.MODELS.get(pool["gpu_model"], CARD)
     return {**inventory, "gpus": [name] * gpus if isinstance(gpus, int) else gpus}
 
 

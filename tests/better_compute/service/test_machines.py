@@ -17,11 +17,10 @@ from better_compute.service.ports import Tx
 from better_compute.wire.claims import claim_of
 from better_compute.wire.inputs import NodesJoin
 from better_compute.wire.reading import read
-from tests.better_compute.plane import Answer, Plane
+from tests.better_compute.plane import CARD, Answer, Plane
 
-H100 = "NVIDIA H100 80GB HBM3"
-MIG = f"{H100} MIG 3g.40gb"
-INVENTORY: dict[str, Any] = {"gpus": [H100] * 8, "vcpu": 192, "memoryGiB": 2048}
+MIG = f"{CARD} MIG 3g.40gb"
+INVENTORY: dict[str, Any] = {"gpus": [CARD] * 8, "vcpu": 192, "memoryGiB": 2048}
 
 
 def shown(plane: Plane, node_id: str, who: str = "sa_fleet") -> dict[str, Any]:
@@ -38,10 +37,6 @@ def book(plane: Plane, pool_id: str, **resources: int) -> str:
     made = plane.ask("sa_fleet", "reservations/create", poolId=pool_id, resources=resources or {"gpu": 1}).data
     assert made["state"] == "placed"
     return str(made["id"])
-
-
-def end(plane: Plane, reservation_id: str) -> None:
-    plane.ask("sa_fleet", "reservations/end", reservationId=reservation_id)
 
 
 def last(plane: Plane) -> tuple[str, Any, Any]:
@@ -72,7 +67,7 @@ class TestWhatCanBeBooked:
     def test_is_shown_to_the_owner_of_the_pool(self, either: Plane) -> None:
         policy = {"gpu": {"slots": 4}, "overcommit": {"vcpu": 1.5}, "hostReserve": {"memoryGiB": 48}}
         pool_id = either.pool(sharing="mps", policy=policy)
-        node = shown(either, either.join(pool_id, H100, H100)["id"])
+        node = shown(either, either.join(pool_id, CARD, CARD)["id"])
         assert node["devices"] == {"total": 8, "booked": 0}
         assert node["resources"] == {
             "vcpu": {"total": 288, "ratio": "1.5", "booked": 0},
@@ -88,31 +83,31 @@ class TestWhatCanBeBooked:
 
     def test_counts_what_is_booked(self, either: Plane) -> None:
         pool_id = either.pool(ownerQuota={"gpu": 8, "vcpu": 8})
-        node_id = either.join(pool_id, H100, H100)["id"]
+        node_id = either.join(pool_id, CARD, CARD)["id"]
         reservation = book(either, pool_id, gpu=1, vcpu=8)
         node = shown(either, node_id)
         assert (node["devices"], node["resources"]["vcpu"]["booked"]) == ({"total": 2, "booked": 1}, 8)
         check_sums(either, pool_id)
-        end(either, reservation)
+        either.end(reservation, "sa_fleet")
         assert shown(either, node_id)["devices"]["booked"] == 0
         check_sums(either, pool_id)
 
     def test_is_not_shown_to_the_tenant_that_owns_the_machine(self, plane: Plane) -> None:
         pool_id = plane.pool()
-        node_id = plane.join(pool_id, H100, who="sa_acme", ownerTenantId="acme")["id"]
+        node_id = plane.join(pool_id, CARD, who="sa_acme", ownerTenantId="acme")["id"]
         assert not shown(plane, node_id, "sa_acme").keys() & {"devices", "resources", "configUnits"}
         assert "devices" not in plane.ask("sa_fleet", "nodes/list", poolId=pool_id).data["items"][0]
 
     def test_is_nothing_on_a_machine_that_a_tenant_controls(self, either: Plane) -> None:
         pool_id = either.pool()
-        node = shown(either, either.join(pool_id, H100, control="tenant")["id"])
+        node = shown(either, either.join(pool_id, CARD, control="tenant")["id"])
         assert (node["control"], node["devices"], node["resources"]) == ("tenant", {"total": 0, "booked": 0}, {})
         rollup = either.get(pool_id)["rollup"]
         assert (rollup["hostNodes"], rollup["gpus"], rollup["atoms"]["total"]) == (1, 0, 0)
 
     def test_is_the_instances_that_machines_of_a_mig_pool_name(self, either: Plane) -> None:
         pool_id = either.pool(sharing="mig", policy={"gpu": {"mig": {"devices": {"1g.10gb": 7}}}})
-        named, whole = either.join(pool_id, H100, MIG, MIG)["id"], either.join(pool_id, H100)["id"]
+        named, whole = either.join(pool_id, CARD, MIG, MIG)["id"], either.join(pool_id, CARD)["id"]
         assert (shown(either, named)["devices"]["total"], shown(either, whole)["devices"]["total"]) == (2, 7)
         rollup = either.get(pool_id)["rollup"]
         assert (rollup["gpus"], rollup["instances"], rollup["atoms"]["total"]) == (1, 2, 9)
@@ -120,16 +115,16 @@ class TestWhatCanBeBooked:
 
     def test_is_nothing_where_an_instance_comes_into_a_pool_that_is_not_mig(self, plane: Plane) -> None:
         pool_id = plane.pool()
-        assert plane.join(pool_id, H100, MIG)["quarantined"] == MIG
+        assert plane.join(pool_id, CARD, MIG)["quarantined"] == MIG
         assert plane.get(pool_id)["rollup"]["atoms"]["total"] == 0
 
 
 class TestAReport:
     def test_takes_the_place_of_the_inventory(self, either: Plane) -> None:
         pool_id = either.pool()
-        node_id = either.join(pool_id, H100, H100)["id"]
-        after = report(either, node_id, H100, vcpu=64).data
-        assert (after["inventory"]["gpus"], after["inventory"]["vcpu"]) == ([H100], 64)
+        node_id = either.join(pool_id, CARD, CARD)["id"]
+        after = report(either, node_id, CARD, vcpu=64).data
+        assert (after["inventory"]["gpus"], after["inventory"]["vcpu"]) == ([CARD], 64)
         node = shown(either, node_id)
         assert (node["devices"]["total"], node["resources"]["vcpu"]["total"]) == (1, 64)
         name, before, told = last(either)
@@ -140,8 +135,8 @@ class TestAReport:
         "changed", [{"vcpu": 64}, {"memoryGiB": 1}, {"attributes": {"rack": "r1"}}, {"hugepages1Gi": 4}], ids=str
     )
     def test_of_other_numbers_tells_them_as_they_were_and_are(self, plane: Plane, changed: dict[str, Any]) -> None:
-        node_id = plane.join(plane.pool(), H100)["id"]
-        report(plane, node_id, H100, **changed)
+        node_id = plane.join(plane.pool(), CARD)["id"]
+        report(plane, node_id, CARD, **changed)
         _, before, told = last(plane)
         assert before["inventory"] != told["inventory"]
         assert {name: told["inventory"][name] for name in changed} == changed
@@ -155,7 +150,7 @@ class TestAReport:
 
     def test_quarantines_and_ends_the_quarantine(self, either: Plane) -> None:
         pool_id = either.pool()
-        node_id = either.join(pool_id, H100)["id"]
+        node_id = either.join(pool_id, CARD)["id"]
         assert report(either, node_id, "Quux 9").data["quarantined"] == "Quux 9"
         name, before, told = last(either)
         assert (name, before["gpuModel"], told["nodeId"], told["name"]) == (
@@ -170,16 +165,16 @@ class TestAReport:
         assert last(either)[0] == "node.updated"
         assert report(either, node_id, "Quux 10").data["quarantined"] == "Quux 10"
         assert last(either)[0] == "node.quarantined"
-        assert "quarantined" not in report(either, node_id, H100).data
+        assert "quarantined" not in report(either, node_id, CARD).data
         assert last(either)[0] == "node.updated"
         assert shown(either, node_id)["devices"]["total"] == 1
         check_sums(either, pool_id)
 
     def test_keeps_what_is_booked_and_the_model_until_it_ends(self, either: Plane) -> None:
         pool_id = either.pool(ownerQuota={"gpu": 8, "vcpu": 100})
-        node_id = either.join(pool_id, H100, H100)["id"]
+        node_id = either.join(pool_id, CARD, CARD)["id"]
         reservation = book(either, pool_id, gpu=2, vcpu=100)
-        report(either, node_id, H100, vcpu=64)
+        report(either, node_id, CARD, vcpu=64)
         node = shown(either, node_id)
         assert node["devices"] == {"total": 1, "booked": 2}
         assert node["resources"]["vcpu"] == {"total": 100, "ratio": "1", "booked": 100}
@@ -187,24 +182,24 @@ class TestAReport:
         refused = either.ask("sa_fleet", "pools/update", poolId=pool_id, gpuModel="H200").error
         assert (refused["code"], refused["rule"]) == ("INVALID_STATE", "pool.update")
         check_sums(either, pool_id)
-        end(either, reservation)
+        either.end(reservation, "sa_fleet")
         assert shown(either, node_id)["devices"] == {"total": 0, "booked": 0}
         check_sums(either, pool_id)
 
     def test_of_another_model_is_refused_and_changes_nothing(self, plane: Plane) -> None:
-        node_id = plane.join(plane.pool(), H100)["id"]
+        node_id = plane.join(plane.pool(), CARD)["id"]
         before, count = shown(plane, node_id), len(plane.events())
         assert report(plane, node_id, "NVIDIA H200").error["rule"] == "node.model"
-        assert report(plane, node_id, H100, attributes={"vramGiB": "80"}).error["code"] == "INVALID_INPUT"
+        assert report(plane, node_id, CARD, attributes={"vramGiB": "80"}).error["code"] == "INVALID_INPUT"
         assert (shown(plane, node_id), len(plane.events())) == (before, count)
 
     def test_is_made_by_the_owner_of_the_pool_or_of_the_machine(self, plane: Plane) -> None:
         pool_id = plane.pool()
-        node_id = plane.join(pool_id, H100, who="sa_acme", ownerTenantId="acme")["id"]
-        assert report(plane, node_id, H100, vcpu=1, who="sa_acme").code == "OK"
-        assert report(plane, node_id, H100, vcpu=2).code == "OK"
-        stranger = report(plane, node_id, H100, vcpu=3, who="sa_globex")
-        assert stranger.raw.body == report(plane, "node_none", H100, vcpu=3, who="sa_globex").raw.body
+        node_id = plane.join(pool_id, CARD, who="sa_acme", ownerTenantId="acme")["id"]
+        assert report(plane, node_id, CARD, vcpu=1, who="sa_acme").code == "OK"
+        assert report(plane, node_id, CARD, vcpu=2).code == "OK"
+        stranger = report(plane, node_id, CARD, vcpu=3, who="sa_globex")
+        assert stranger.raw.body == report(plane, "node_none", CARD, vcpu=3, who="sa_globex").raw.body
         assert stranger.code == "NOT_FOUND"
 
 
@@ -214,7 +209,7 @@ class TestAChangeOfHands:
 
     def test_takes_what_can_be_booked_and_gives_it_back(self, either: Plane) -> None:
         pool_id = either.pool()
-        node_id = either.join(pool_id, H100)["id"]
+        node_id = either.join(pool_id, CARD)["id"]
         after = self.change(either, node_id, control="tenant", ownerTenantId="acme").data
         assert (after["control"], after["ownerTenantId"]) == ("tenant", "acme")
         name, before, told = last(either)
@@ -227,7 +222,7 @@ class TestAChangeOfHands:
         check_sums(either, pool_id)
 
     def test_leaves_what_is_not_said(self, plane: Plane) -> None:
-        node_id = plane.join(plane.pool(), H100, ownerTenantId="acme")["id"]
+        node_id = plane.join(plane.pool(), CARD, ownerTenantId="acme")["id"]
         assert self.change(plane, node_id, control="tenant").data["ownerTenantId"] == "acme"
         assert self.change(plane, node_id, ownerTenantId="globex").data["control"] == "tenant"
         count = len(plane.events())
@@ -238,16 +233,16 @@ class TestAChangeOfHands:
 
     def test_is_refused_while_the_machine_is_booked(self, either: Plane) -> None:
         pool_id = either.pool()
-        node_id = either.join(pool_id, H100)["id"]
+        node_id = either.join(pool_id, CARD)["id"]
         reservation = book(either, pool_id)
         refused = self.change(either, node_id, control="tenant").error
         assert (refused["code"], refused["rule"]) == ("INVALID_STATE", "node.busy")
-        end(either, reservation)
+        either.end(reservation, "sa_fleet")
         assert self.change(either, node_id, control="tenant").code == "OK"
 
     def test_is_refused_in_an_offered_pool(self, plane: Plane) -> None:
         pool_id = plane.pool()
-        node_id = plane.join(pool_id, H100)["id"]
+        node_id = plane.join(pool_id, CARD)["id"]
         plane.offer(pool_id, "globex")
         assert self.change(plane, node_id, ownerTenantId="acme").error["rule"] == "offer.tenantOwned"
         plane.ask("sa_fleet", "pools/unoffer", poolId=pool_id, toTenantId="globex")
@@ -256,7 +251,7 @@ class TestAChangeOfHands:
         assert offered.error["rule"] == "offer.tenantOwned"
 
     def test_is_the_pool_owners_alone(self, plane: Plane) -> None:
-        node_id = plane.join(plane.pool(), H100, who="sa_acme", ownerTenantId="acme")["id"]
+        node_id = plane.join(plane.pool(), CARD, who="sa_acme", ownerTenantId="acme")["id"]
         for who in ("sa_acme", "sa_globex"):
             assert self.change(plane, node_id, who, control="tenant").code == "NOT_FOUND"
         assert self.change(plane, node_id, ownerTenantId="nobody").error["field"] == "ownerTenantId"
@@ -266,7 +261,7 @@ class TestRemoving:
     def test_takes_a_machine_out_of_every_count(self, either: Plane) -> None:
         pool_id = either.pool()
         empty = either.get(pool_id)["rollup"]
-        node_id = either.join(pool_id, H100, ownerTenantId="acme")["id"]
+        node_id = either.join(pool_id, CARD, ownerTenantId="acme")["id"]
         removed = either.ask("sa_fleet", "nodes/remove", nodeId=node_id).data
         assert removed["id"] == node_id
         assert either.get(pool_id)["rollup"] == empty
@@ -277,22 +272,22 @@ class TestRemoving:
 
     def test_is_refused_while_the_machine_is_booked(self, either: Plane) -> None:
         pool_id = either.pool()
-        node_id = either.join(pool_id, H100)["id"]
+        node_id = either.join(pool_id, CARD)["id"]
         reservation = book(either, pool_id)
         refused = either.ask("sa_fleet", "nodes/remove", nodeId=node_id).error
         assert (refused["code"], refused["rule"]) == ("INVALID_STATE", "node.busy")
-        end(either, reservation)
+        either.end(reservation, "sa_fleet")
         assert either.ask("sa_fleet", "nodes/remove", nodeId=node_id).code == "OK"
 
     def test_is_the_pool_owners_alone(self, plane: Plane) -> None:
-        node_id = plane.join(plane.pool(), H100, who="sa_acme", ownerTenantId="acme")["id"]
+        node_id = plane.join(plane.pool(), CARD, who="sa_acme", ownerTenantId="acme")["id"]
         for who in ("sa_acme", "sa_globex"):
             assert plane.ask(who, "nodes/remove", nodeId=node_id).code == "NOT_FOUND"
 
     def test_of_one_machine_by_many_is_done_once(self, either: Plane) -> None:
         pool_id = either.pool()
-        node_id = either.join(pool_id, H100)["id"]
-        either.join(pool_id, H100)
+        node_id = either.join(pool_id, CARD)["id"]
+        either.join(pool_id, CARD)
         with ThreadPoolExecutor(4) as threads:
             codes = list(threads.map(lambda _: either.ask("sa_fleet", "nodes/remove", nodeId=node_id).code, range(4)))
         assert sorted(codes) == ["NOT_FOUND"] * 3 + ["OK"]
@@ -379,9 +374,9 @@ class TestTheWordOfAnAttestor:
 
     def test_a_pool_may_want_it_in_place_of_join_tokens(self, plane: Plane) -> None:
         attested(plane, "site", "lab")
-        refused = plane.try_join(plane.pool(policy=self.POLICY), H100).error
+        refused = plane.try_join(plane.pool(policy=self.POLICY), CARD).error
         assert (refused["rule"], refused["field"]) == ("node.attestor", "joinToken")
-        assert plane.try_join(plane.pool(policy={"joinAttestors": ["join-token", "site"]}), H100).code == "OK"
+        assert plane.try_join(plane.pool(policy={"joinAttestors": ["join-token", "site"]}), CARD).code == "OK"
 
     def test_comes_with_no_join_token_beside_it(self, plane: Plane) -> None:
         site = attested(plane, "site")
