@@ -49,7 +49,7 @@ class Reservation:
     """A tenant's booking in one pool, placed on one host. Times are epoch milliseconds.
 
     `atoms` is how many of the pool's own atoms it asks for, as `resources` say too. `reason` says what a pending one
-    waits for, why an active one is not there yet, or what a failed one failed with. `ended_at` is when it ended or
+    waits for, why a placed one is not active yet, or what a failed one failed with. `ended_at` is when it ended or
     failed.
     """
 

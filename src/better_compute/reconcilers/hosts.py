@@ -6,7 +6,6 @@ Where nothing is to change nothing is written, and no lock is asked for.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterable
 from functools import partial
 from itertools import groupby
@@ -16,8 +15,6 @@ from better_compute.domain.hosts import Host, Upkeep
 from better_compute.domain.state import Pool
 from better_compute.service.core import Service, attempt, known
 from better_compute.service.ports import Tx
-
-log = logging.getLogger(__name__)
 
 PAGE = 500
 """So many machines are read at once, and written in one transaction: others wait for its lock."""
@@ -34,12 +31,11 @@ def capacity_hosts(service: Service) -> int:
     return _keep(service, rules.capacity_hosts)
 
 
-def all_hosts(service: Service, pools: Iterable[str]) -> int:
+def hosts_in(service: Service, pools: Iterable[str]) -> int:
     """Both, of these pools alone. How many hosts changed."""
     count = 0
     for pool_id in pools:
-        failure = f"what the hosts of pool {pool_id} provide was not all brought up to date"
-        count += attempt(partial(_keep_in, service, pool_id), failure) or 0
+        count += attempt(partial(_keep_in, service, pool_id), _failure(pool_id)) or 0
     return count
 
 
@@ -57,13 +53,14 @@ def _keep(service: Service, upkeep: Upkeep, class_: str | None = None) -> int:
     after = ("", "")
     while page := service.store.view(partial(_page, after, class_)):
         for pool_id, found in groupby(page, key=lambda pair: pair[0].id):
-            try:
-                count += _mend(service, upkeep, pool_id, list(found))
-            except Exception:
-                log.exception("what the hosts of pool %s provide was not all brought up to date", pool_id)
+            count += attempt(partial(_mend, service, upkeep, pool_id, list(found)), _failure(pool_id)) or 0
         last = page[-1][1].node
         after = (last.pool_id, last.id)
     return count
+
+
+def _failure(pool_id: str) -> str:
+    return f"what the hosts of pool {pool_id} provide was not all brought up to date"
 
 
 def _page(after: tuple[str, str], class_: str | None, tx: Tx) -> list[tuple[Pool, Host]]:

@@ -37,7 +37,7 @@ def in_pools(
     also where a policy changed and hosts may provide more, and what is placed alone in the others. How many
     reservations came to which state."""
     if changed:
-        _step(hosts.all_hosts, service, changed)
+        _step(hosts.hosts_in, service, changed)
     freed = {*freed, *changed}
     return _go_on(service, freed, {*freed, *placed})
 

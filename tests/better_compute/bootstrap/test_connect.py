@@ -13,7 +13,7 @@ from better_compute.bootstrap import SYSTEM, Embedded, connect, plane
 from better_compute.bootstrap.machines import join_all
 from better_compute.bootstrap.plane import opened
 from better_compute.bootstrap.tokens import first_token
-from better_compute.domain.commands import CreatePool
+from better_compute.domain.commands import CreatePool, SetQuota, UpdatePool
 from better_compute.domain.problems import ComputeError
 from better_compute.service.actions import ROOT_ADMIN
 from tests.better_compute.bootstrap.conftest import Connect
@@ -63,6 +63,16 @@ def test_an_opening_looks_for_machines_that_wait_once(
 def test_what_a_call_places_is_active_when_it_is_asked_for_again(write: Write, embedded: Connect) -> None:
     client = embedded(write("machines: [{pool: k1, gpus: {name: NVIDIA H100 80GB HBM3, count: 1}}]")).client
     reservation = client.reservations.create(create(client), {"gpu": 1})
+    assert client.reservations.get(reservation.id).state == "active"
+
+
+def test_what_an_update_gives_is_there_after_it(write: Write, embedded: Connect) -> None:
+    client = embedded(write("machines: [{pool: k1, gpus: {name: NVIDIA H100 80GB HBM3, count: 1}, vcpu: 8}]")).client
+    pool_id = create(client)
+    client.quotas.set(SetQuota(tenant_id="root", pool_id=pool_id, to_tenant_id="root", quota={"vcpu": 100}))
+    reservation = client.reservations.create(pool_id, {"gpu": 1, "vcpu": 12})
+    assert client.reservations.get(reservation.id).state == "pending"
+    client.pools.update(UpdatePool(tenant_id="root", pool_id=pool_id, policy={"overcommit": 2}))
     assert client.reservations.get(reservation.id).state == "active"
 
 
