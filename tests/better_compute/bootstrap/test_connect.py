@@ -66,6 +66,15 @@ def test_what_a_call_places_is_active_when_it_is_asked_for_again(write: Write, e
     assert client.reservations.get(reservation.id).state == "active"
 
 
+def test_what_a_call_frees_is_booked_by_what_waits_when_it_is_asked_for_again(write: Write, embedded: Connect) -> None:
+    client = embedded(write("machines: [{pool: k1, gpus: {name: NVIDIA H100 80GB HBM3, count: 1}}]")).client
+    pool_id = create(client)
+    first, second = (client.reservations.create(pool_id, {"gpu": 1}) for _ in range(2))
+    assert second.state == "pending"
+    client.reservations.end(first.id)
+    assert client.reservations.get(second.id).state == "active"
+
+
 def test_what_an_update_gives_is_there_after_it(write: Write, embedded: Connect) -> None:
     client = embedded(write("machines: [{pool: k1, gpus: {name: NVIDIA H100 80GB HBM3, count: 1}, vcpu: 8}]")).client
     pool_id = create(client)
