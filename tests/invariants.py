@@ -335,7 +335,7 @@ def unsettled(found: Found) -> Iterator[str]:
     for node in found.nodes.values():
         pool = found.pools[node["pool_id"]]
         held = [d for d in found.devices if d["node_id"] == node["id"] and not d["leaving"]]
-        there = Counter((d["product"], d["profile"], d["share"]) for d in held)
+        there = Counter((d["product"], d["profile"], Fraction(d["share"], d["whole"])) for d in held)
         wanted = Counter(_devices(pool, node) if _schedulable(node) else ())
         # What is leaving may still hold a part of the hardware: what takes its place is not there before it is gone.
         waits = any(d["leaving"] for d in found.devices if d["node_id"] == node["id"])
@@ -353,12 +353,12 @@ def _schedulable(node: dict[str, Any]) -> bool:
     return node["role"] == "host" and node["quarantined"] is None and node["control"] == "platform"
 
 
-def _devices(pool: dict[str, Any], node: dict[str, Any]) -> Iterator[tuple[str, str | None, int]]:
+def _devices(pool: dict[str, Any], node: dict[str, Any]) -> Iterator[tuple[str, str | None, Fraction]]:
     """Product, profile and share of each device. A card of the models that tests use has seven slices."""
     gpus, gpu = node["inventory"]["gpus"], pool["policy"].get("gpu", {})
     if pool["sharing"] != "mig":
         slots = 1 if pool["sharing"] == "exclusive" else gpu["slots"]
-        yield from ((name, None, 1_000_000 // slots) for name in gpus for _ in range(slots))
+        yield from ((name, None, Fraction(1, slots)) for name in gpus for _ in range(slots))
         return
     named = [name.split(" MIG ") for name in gpus if " MIG " in name]
     policy = [
@@ -368,7 +368,7 @@ def _devices(pool: dict[str, Any], node: dict[str, Any]) -> Iterator[tuple[str, 
         for _ in range(n)
     ]
     for card, profile in named or policy:
-        yield card, profile, 1_000_000 * int(profile[0]) // 7
+        yield card, profile, Fraction(int(profile[0]), 7)
 
 
 def _provided(pool: dict[str, Any], node: dict[str, Any]) -> dict[str, int]:
@@ -396,7 +396,7 @@ def used_hours(found: Found, tenant_id: str, start: int, end: int) -> dict[tuple
             until = end if row["ended_at"] is None else min(row["ended_at"], end)
             if (length := until - max(row["started_at"], start)) > 0:
                 key = row["pool_id"], row["tenant_id"], row["meter"]
-                hours[key] += Fraction(row["share"] * length, 1_000_000 * HOUR)
+                hours[key] += Fraction(row["share"] * length, row["whole"] * HOUR)
     return dict(hours)
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from better_compute.domain.families import Instance, cut, instance_of
 from better_compute.domain.inventory import Inventory
 from better_compute.domain.nodes import Node, atoms_per_gpu, mig_devices
 from better_compute.domain.policy.mig import most_slices
 from better_compute.domain.state import Pool
-
-WHOLE = 1_000_000
-"""The share of a device that is a whole GPU."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,15 +19,16 @@ class Device:
 
     `position` tells it from the others of its node and stays with it. `product` is the NVML name of the card, `profile`
     that of a MIG instance. `vram_gib` is the memory of the instance, or of the whole card that slots share; None where
-    nothing tells. `share` is how much of a GPU it is metered as, in millionths. One that is `leaving` is not there any
-    more: it is kept until its booking ends.
+    nothing tells. It is metered as `share` of the `whole` parts of a GPU. One that is `leaving` is not there any more:
+    it is kept until its booking ends.
     """
 
     position: int
     product: str
     profile: str | None = None
     vram_gib: int | None = None
-    share: int = WHOLE
+    share: int = 1
+    whole: int = 1
     leaving: bool = False
     reservation_id: str | None = None
 
@@ -37,6 +36,11 @@ class Device:
     def free(self) -> bool:
         """Whether a new booking may take it, as far as its host may be booked at all."""
         return self.reservation_id is None and not self.leaving
+
+    @property
+    def part(self) -> Fraction:
+        """How much of a GPU it is metered as."""
+        return Fraction(self.share, self.whole)
 
     @property
     def kind(self) -> tuple[str, str | None]:
@@ -62,11 +66,11 @@ def follow(held: Sequence[Device], wanted: Sequence[Device]) -> list[Device]:
     stock: dict[tuple[str, str | None], list[Device]] = {}
     for device in sorted(held, key=lambda d: (d.reservation_id is None, d.leaving, d.position), reverse=True):
         stock.setdefault(device.kind, []).append(device)
-    kept, new, held_beyond = [], [], 0
+    kept, new, held_beyond = [], [], Fraction(0)
     for device in wanted:
         if there := stock.get(device.kind):
             kept.append(_kept(there.pop(), device))
-            held_beyond += kept[-1].share - device.share
+            held_beyond += kept[-1].part - device.part
         else:
             new.append(device)
     left = (device for devices in stock.values() for device in devices)
@@ -79,30 +83,30 @@ def follow(held: Sequence[Device], wanted: Sequence[Device]) -> list[Device]:
 
 def _kept(before: Device, wanted: Device) -> Device:
     """A device that stays, as it is wanted now; where it is booked it is metered as it was booked."""
-    share = wanted.share if before.reservation_id is None else before.share
-    return replace(wanted, position=before.position, reservation_id=before.reservation_id, share=share)
+    m = wanted if before.reservation_id is None else before
+    return replace(wanted, position=before.position, reservation_id=before.reservation_id, share=m.share, whole=m.whole)
 
 
-def _may_hold(leaving: Device) -> int:
+def _may_hold(leaving: Device) -> Fraction:
     """How much of GPUs a device that is leaving may keep from new ones: where cards are cut otherwise than before, the
     whole card that a booked instance is on."""
-    return leaving.share if leaving.profile is None else WHOLE
+    return leaving.part if leaving.profile is None else Fraction(1)
 
 
-def _fitting(new: Sequence[Device], held: int) -> Iterator[Device]:
+def _fitting(new: Sequence[Device], held: Fraction) -> Iterator[Device]:
     """The new devices that the hardware has room for, where bookings hold so much of it: a card under another name, or
     split in another way, is booked once."""
     for device in reversed(new):
         if held <= 0:
             yield device
-        held -= device.share
+        held -= device.part
 
 
 def _shares(pool: Pool, inventory: Inventory) -> Iterator[Device]:
     """Whole GPUs, or the slots that each of them is split into."""
     each = atoms_per_gpu(pool.sharing, pool.policy)
     for name in inventory.gpus:
-        slot = Device(position=0, product=name, vram_gib=inventory.vram_of(name), share=WHOLE // max(each, 1))
+        slot = Device(position=0, product=name, vram_gib=inventory.vram_of(name), whole=each)
         yield from [slot] * each
 
 
@@ -120,8 +124,11 @@ def _instances(pool: Pool, inventory: Inventory) -> Iterator[Device]:
 
 
 def _instance(pool: Pool, card: str, instance: Instance) -> Device:
-    share = min(WHOLE, WHOLE * instance.slices // most_slices(pool.gpu_model))
-    return Device(position=0, product=card, profile=instance.profile, vram_gib=instance.vram_gib, share=share)
+    whole = most_slices(pool.gpu_model)
+    share = min(instance.slices, whole)
+    return Device(
+        position=0, product=card, profile=instance.profile, vram_gib=instance.vram_gib, share=share, whole=whole
+    )
 
 
 def _unused(taken: set[int]) -> Iterator[int]:

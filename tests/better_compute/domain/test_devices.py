@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from better_compute.domain.devices import WHOLE, Device, devices_of, follow
+from better_compute.domain.devices import Device, devices_of, follow
 from better_compute.domain.inventory import Inventory
 from better_compute.domain.state import Pool
 from tests.builders import a_node, a_pool
@@ -30,14 +30,14 @@ def mig(**devices: int) -> Pool:
 class TestWhatAMachineMakes:
     def test_is_a_device_of_each_whole_gpu(self) -> None:
         first, second = made(a_pool(), H100, H100)
-        assert first == Device(position=0, product=H100, vram_gib=80, share=WHOLE)
+        assert first == Device(position=0, product=H100, vram_gib=80, share=1, whole=1)
         assert (second.position, second.free) == (1, True)
 
     @pytest.mark.parametrize("sharing", ["timeslice", "mps"])
     def test_is_as_many_slots_of_each_gpu_as_the_policy_says(self, sharing: str) -> None:
         slots = made(a_pool(sharing=sharing, policy={"gpu": {"slots": 3}}), H100, H100)
         assert [slot.position for slot in slots] == list(range(6))
-        assert {(slot.share, slot.vram_gib) for slot in slots} == {(333_333, 80)}
+        assert {(slot.share, slot.whole, slot.vram_gib) for slot in slots} == {(1, 3, 80)}
 
     @pytest.mark.parametrize("policy", [{}, {"gpu": None}, {"gpu": {}}, {"gpu": {"slots": "4"}}, {"gpu": {"slots": 0}}])
     def test_is_nothing_where_the_policy_does_not_split(self, policy: dict[str, Any]) -> None:
@@ -46,10 +46,10 @@ class TestWhatAMachineMakes:
 
     def test_is_what_the_policy_cuts_a_gpu_into(self) -> None:
         devices = made(mig(**{"3g_40gb": 1, "1g_10gb": 2}), H100, H100)
-        assert [(d.profile, d.vram_gib, d.share) for d in devices[:3]] == [
-            ("3g.40gb", 40, 428_571),
-            ("1g.10gb", 10, 142_857),
-            ("1g.10gb", 10, 142_857),
+        assert [(d.profile, d.vram_gib, (d.share, d.whole)) for d in devices[:3]] == [
+            ("3g.40gb", 40, (3, 7)),
+            ("1g.10gb", 10, (1, 7)),
+            ("1g.10gb", 10, (1, 7)),
         ]
         assert (len(devices), {d.product for d in devices}) == (6, {H100})
 
@@ -60,17 +60,19 @@ class TestWhatAMachineMakes:
     @pytest.mark.parametrize(
         ("model", "name", "share", "vram"),
         [
-            ("H100", f"{H100} MIG 7g.80gb", WHOLE, 80),
-            ("H100", f"{H100} MIG 1c.3g.40gb", 142_857, 40),
-            ("H100", f"{H100} MIG 1g.10gb+me", 142_857, 10),
-            ("A100", "A100-SXM4-40GB-MIG-3g.20gb", 428_571, 20),
-            ("A30", "NVIDIA A30 MIG 2g.12gb", 500_000, 12),
-            ("RTXPRO6000", "NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb+gfx", 250_000, 24),
+            ("H100", f"{H100} MIG 7g.80gb", (7, 7), 80),
+            ("H100", f"{H100} MIG 1c.3g.40gb", (1, 7), 40),
+            ("H100", f"{H100} MIG 1g.10gb+me", (1, 7), 10),
+            ("A100", "A100-SXM4-40GB-MIG-3g.20gb", (3, 7), 20),
+            ("A30", "NVIDIA A30 MIG 2g.12gb", (2, 4), 12),
+            ("RTXPRO6000", "NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb+gfx", (1, 4), 24),
         ],
     )
-    def test_has_the_share_of_its_compute_slices(self, model: str, name: str, share: int, vram: int) -> None:
+    def test_has_the_share_of_its_compute_slices(
+        self, model: str, name: str, share: tuple[int, int], vram: int
+    ) -> None:
         [device] = made(a_pool(sharing="mig", gpu_model=model), name, gpu_model=model)
-        assert (device.share, device.vram_gib) == (share, vram)
+        assert ((device.share, device.whole), device.vram_gib) == (share, vram)
 
     @pytest.mark.parametrize(
         ("name", "attributes", "vram"),
@@ -138,24 +140,24 @@ class TestFollowing:
 
     def test_tells_the_instances_of_a_card_apart(self) -> None:
         """What runs on the old instance holds its card until it ends."""
-        held = [a_device(0, profile="3g.40gb", share=428_571, holder="rsv_1")]
-        wanted = [a_device(n, profile="1g.10gb", share=142_857) for n in range(14)]
+        held = [a_device(0, profile="3g.40gb", share=3, whole=7, holder="rsv_1")]
+        wanted = [a_device(n, profile="1g.10gb", share=1, whole=7) for n in range(14)]
         assert [(d.profile, d.leaving) for d in follow(held, wanted[:7])] == [("3g.40gb", True)]
-        assert [d.profile for d in follow(held, wanted) if not d.leaving] == ["1g.10gb"] * 6, "of the other card"
+        assert [d.profile for d in follow(held, wanted) if not d.leaving] == ["1g.10gb"] * 7, "of the other card"
 
     def test_splits_no_gpu_anew_under_the_bookings_of_its_slots(self) -> None:
         """What is booked is metered as it was booked, and what it holds is not sold again in smaller parts."""
-        wanted = [a_device(n, share=WHOLE // 64) for n in range(64)]
-        both = [a_device(n, holder=f"rsv_{n}", share=WHOLE // 2) for n in range(2)]
+        wanted = [a_device(n, share=1, whole=64) for n in range(64)]
+        both = [a_device(n, holder=f"rsv_{n}", share=1, whole=2) for n in range(2)]
         assert follow(both, wanted) == both
-        [first, *others] = follow([both[0], a_device(1, share=WHOLE // 2)], wanted)
+        [first, *others] = follow([both[0], a_device(1, share=1, whole=2)], wanted)
         assert first == both[0]
-        assert [d.share for d in others] == [WHOLE // 64] * 32
+        assert [d.whole for d in others] == [64] * 32
 
     def test_learns_the_memory_and_the_share_of_what_stays(self) -> None:
         held = [a_device(0), a_device(1, holder="rsv_1")]
-        assert follow(held, [a_device(n, vram_gib=94, share=250_000) for n in range(2)]) == [
-            a_device(0, vram_gib=94, share=250_000),
+        assert follow(held, [a_device(n, vram_gib=94, share=1, whole=4) for n in range(2)]) == [
+            a_device(0, vram_gib=94, share=1, whole=4),
             a_device(1, vram_gib=94, holder="rsv_1"),
         ]
 

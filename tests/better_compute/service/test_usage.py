@@ -50,7 +50,17 @@ def test_slots_are_metered_as_much_of_a_gpu_as_they_are(plane: Plane) -> None:
     plane.join(pool_id, CARD)
     active(plane, pool_id, "sa_fleet", resources={"gpu.slot": 2})
     plane.time.now += HOUR
-    assert [u["hours"] for u in usage(plane, "sa_fleet")] == ["0.666666"]
+    assert [u["hours"] for u in usage(plane, "sa_fleet")] == ["0.666667"]
+
+
+@pytest.mark.parametrize("slots", [3, 7, 61, 64])
+def test_all_the_slots_of_a_gpu_are_the_gpu(either: Plane, slots: int) -> None:
+    pool_id = either.pool(sharing="timeslice", policy={"gpu": {"slots": slots}}, ownerQuota={"gpu.slot": slots})
+    either.join(pool_id, CARD)
+    for atoms in (slots - 2, 1, 1):
+        active(either, pool_id, "sa_fleet", resources={"gpu.slot": atoms})
+    either.time.now += 1000 * HOUR
+    assert [u["hours"] for u in usage(either, "sa_fleet")] == ["1000.000000"]
 
 
 def test_the_owner_sees_all_of_its_pools_and_others_their_own(either: Plane) -> None:

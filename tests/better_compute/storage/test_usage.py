@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from better_compute.domain.devices import WHOLE
 from better_compute.domain.usage import HOUR, Stretch
 from better_compute.service.ports import Store, Tx, UsageQuery, Used
 from better_compute.storage import SqlStore
@@ -20,11 +20,12 @@ from tests.builders import NOW, a_site
 from tests.decisions import create
 
 OWNERS = {"pool_1": "root", "pool_2": "root", "pool_3": "acme", "pool_4": "acme"}
+SHARES = [Fraction(*share) for share in ((1, 64), (1, 3), (2, 3), (3, 7), (60, 61), (1, 1), (8, 1))]
 H100, H200 = "gpu.h100.hours", "gpu.h200.hours"
 
 
 def stretch(reservation_id: str, started_at: int, ended_at: int | None = None, **more: Any) -> Stretch:
-    fields = {"pool_id": "pool_1", "tenant_id": "acme", "meter": H100, "share": WHOLE, **more}
+    fields = {"pool_id": "pool_1", "tenant_id": "acme", "meter": H100, "share": Fraction(1), **more}
     return Stretch(reservation_id=reservation_id, started_at=started_at, ended_at=ended_at, **fields)
 
 
@@ -50,22 +51,26 @@ def note(store: Store, stretches: Sequence[Stretch], state: str = "active") -> N
 def all_of(store: Store) -> list[Stretch]:
     def read(tx: Tx) -> list[Stretch]:
         rows = tx._connection.execute(t.usage.select().order_by(t.usage.c.started_at, t.usage.c.reservation_id))  # type: ignore[attr-defined]
-        return [Stretch(**row._mapping) for row in rows]
+        return [_stretch(**row._mapping) for row in rows]
 
     return store.view(read)
 
 
-def amount(of: Stretch, start: int, end: int) -> int:
+def _stretch(*, share: int, whole: int, **fields: Any) -> Stretch:
+    return Stretch(share=Fraction(share, whole), **fields)
+
+
+def amount(of: Stretch, start: int, end: int) -> Fraction:
     last = end if of.ended_at is None else min(of.ended_at, end)
     return of.share * max(0, last - max(of.started_at, start))
 
 
 def expected(stretches: Sequence[Stretch], who: str, start: int, end: int, meter: str | None) -> list[Used]:
-    sums: dict[tuple[str, str, str], int] = {}
+    sums: dict[tuple[str, str, str], Fraction] = {}
     for one in stretches:
         if who in (one.tenant_id, OWNERS[one.pool_id]) and meter in (None, one.meter) and amount(one, start, end):
             key = (one.pool_id, one.tenant_id, one.meter)
-            sums[key] = sums.get(key, 0) + amount(one, start, end)
+            sums[key] = sums.get(key, Fraction(0)) + amount(one, start, end)
     return [Used(*key, sums[key]) for key in sorted(sums)]
 
 
@@ -83,7 +88,7 @@ def some_stretches(chance: random.Random) -> Iterator[Stretch]:
     for number in range(80):
         pool_id, begin = chance.choice(sorted(OWNERS)), NOW + chance.randrange(-5 * HOUR, 5 * HOUR)
         more: dict[str, Any] = {"pool_id": pool_id, "tenant_id": chance.choice(("root", "acme", "globex"))}
-        more |= {"meter": chance.choice((H100, H200)), "share": chance.choice((1, 142_857, WHOLE, 8 * WHOLE))}
+        more |= {"meter": chance.choice((H100, H200)), "share": chance.choice(SHARES)}
         end = chance.choice((None, begin + chance.randrange(1, 5 * HOUR)))
         yield stretch(f"rsv_{number}", begin, end, **more)
 
@@ -104,10 +109,11 @@ def test_a_tenant_sees_what_was_used_in_its_pools_and_what_it_used_itself(store:
 def test_sums_are_exact_where_64_bits_hold_no_part_of_them(store: SqlStore) -> None:
     populated(store)
     century = 100 * 365 * 24 * HOUR
-    stretches = [stretch(f"rsv_{n}", 1, century, share=1000 * WHOLE - 1) for n in range(50)]
+    share = Fraction(10**9 - 1, 64)
+    stretches = [stretch(f"rsv_{n}", 1, century, share=share) for n in range(50)]
     note(store, stretches)
     [used] = pages(store, 10, tenant_id="acme", start=0, end=2**53 - 1)
-    assert used.amount == 50 * (century - 1) * (1000 * WHOLE - 1) > 2**64
+    assert used.amount == 50 * (century - 1) * share > 2**64 / 64
 
 
 def test_one_that_ends_is_metered_to_its_end_and_ends_once(store: SqlStore) -> None:
@@ -121,7 +127,11 @@ def test_one_that_ends_is_metered_to_its_end_and_ends_once(store: SqlStore) -> N
 
 def test_another_meter_takes_over_where_the_first_ended(store: SqlStore) -> None:
     populated(store)
-    mine, over, other = stretch("rsv_1", NOW, share=5), stretch("rsv_2", 1, 2), stretch("rsv_3", NOW, pool_id="pool_2")
+    mine, over, other = (
+        stretch("rsv_1", NOW, share=Fraction(5, 3)),
+        stretch("rsv_2", 1, 2),
+        stretch("rsv_3", NOW, pool_id="pool_2"),
+    )
     note(store, [mine, other])
     note(store, [over], "ended")
     store.transact(lambda tx: tx.meter_anew("pool_1", H200, NOW + 7))

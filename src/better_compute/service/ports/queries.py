@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 from better_compute.domain.state import Offer, QuotaRow
@@ -77,9 +78,9 @@ class UsageQuery:
 
 
 class Used(NamedTuple):
-    """What a tenant used of a meter in a pool: millionths of a GPU times milliseconds."""
+    """What a tenant used of a meter in a pool: GPUs times milliseconds."""
 
     pool_id: str
     tenant_id: str
     meter: str
-    amount: int
+    amount: Fraction

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Protocol
 
 from better_compute.domain.usage import Stretch
@@ -9,8 +10,8 @@ from better_compute.service.ports.queries import UsageQuery, Used
 
 
 class UsageTx(Protocol):
-    def share(self, reservation_id: str) -> int:
-        """How much of GPUs the devices that it holds are metered as, in millionths of one."""
+    def share(self, reservation_id: str) -> Fraction:
+        """How many GPUs the devices that it holds are metered as."""
 
     def meter_from(self, stretch: Stretch) -> None:
         """A reservation is metered from now on."""

@@ -38,6 +38,7 @@ node_devices = Table(
     text("profile", null=True),
     number("vram_gib", null=True),
     number("share"),
+    number("whole"),
     flag("leaving"),
     name("reservation_id", "reservations.id", null=True),
     PrimaryKeyConstraint("node_id", "position"),

@@ -44,7 +44,7 @@ reservations = Table(
     ),
 )
 
-# A stretch of time in which a reservation was metered: `share` is how much of GPUs it held, in millionths of one. The
+# A stretch of time in which a reservation was metered: it held `share` / `whole` GPUs. The
 # indexes hold all that a sum of hours needs.
 usage = Table(
     "usage",
@@ -55,9 +55,10 @@ usage = Table(
     name("tenant_id", "tenants.id"),
     name("meter"),
     number("share"),
+    number("whole"),
     number("ended_at", null=True),
     PrimaryKeyConstraint("reservation_id", "started_at", "meter"),
-    Index(None, "pool_id", "tenant_id", "meter", "ended_at", "started_at", "share"),
-    Index(None, "tenant_id", "pool_id", "meter", "ended_at", "started_at", "share"),
+    Index(None, "pool_id", "tenant_id", "meter", "whole", "ended_at", "started_at", "share"),
+    Index(None, "tenant_id", "pool_id", "meter", "whole", "ended_at", "started_at", "share"),
     sqlite_with_rowid=False,
 )

@@ -62,6 +62,7 @@ def _machines() -> None:
         _text("profile", nullable=True),
         _number("vram_gib", nullable=True),
         _number("share"),
+        _number("whole"),
         sa.Column("leaving", sa.Boolean, nullable=False),
         _refers("reservation_id", "reservations", nullable=True),
         sa.PrimaryKeyConstraint("node_id", "position"),
@@ -90,12 +91,13 @@ def _usage() -> None:
         _refers("tenant_id", "tenants"),
         _name("meter"),
         _number("share"),
+        _number("whole"),
         _number("ended_at", nullable=True),
         sa.PrimaryKeyConstraint("reservation_id", "started_at", "meter"),
         sqlite_with_rowid=False,
     )
-    op.create_index(None, "usage", ["pool_id", "tenant_id", "meter", "ended_at", "started_at", "share"])
-    op.create_index(None, "usage", ["tenant_id", "pool_id", "meter", "ended_at", "started_at", "share"])
+    op.create_index(None, "usage", ["pool_id", "tenant_id", "meter", "whole", "ended_at", "started_at", "share"])
+    op.create_index(None, "usage", ["tenant_id", "pool_id", "meter", "whole", "ended_at", "started_at", "share"])
 
 
 def _name(name: str, *, nullable: bool = False, primary_key: bool = False) -> sa.Column[str]:
