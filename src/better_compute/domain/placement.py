@@ -1,4 +1,4 @@
-"""Placement: which host takes a reservation, and which of its devices."""
+"""Placement: which devices of a host a reservation takes, and what devices are selected by."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class WorkTx(Protocol):
 
     def bookable(self, wish: Reservation) -> Host | None:
         """The machine that the wish is placed on, without its host rows: of those with room for it that with the fewest
-        devices free, and of these the first by id. None has room where there is none.
+        devices free, and of these the first by id. None where no machine has room.
 
         The room of a row is what is stored of it: its ratio is in there, and no policy is asked.
         """
