@@ -10,7 +10,7 @@ from typing import Any
 
 from better_compute.domain.devices import Device, devices_of, follow
 from better_compute.domain.inventory import Inventory
-from better_compute.domain.nodes import Node
+from better_compute.domain.nodes import Node, unbooked
 from better_compute.domain.policy.values import effective_ratio
 from better_compute.domain.state import Pool
 
@@ -81,7 +81,10 @@ def vps_hosts(pool: Pool, host: Host) -> Host:
 
 def capacity_hosts(pool: Pool, host: Host) -> Host:
     """`capacity.hosts`: the devices and the huge pages of every pool; outside of vps-host pools vcpu and memoryGiB
-    (less the huge page pools), each less what hostReserve keeps back, times its ratio."""
+    (less the huge page pools), each less what hostReserve keeps back, times its ratio. A model that a machine had as
+    what was booked alone goes with the booking."""
+    if not host.is_booked and (node := unbooked(host.node)) is not host.node:
+        host = replace(host, node=node)
     held = host.devices
     if (devices := tuple(follow(held, devices_of(pool, host.node)))) != held:
         host = replace(host, devices=devices)

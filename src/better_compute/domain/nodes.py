@@ -82,11 +82,18 @@ def report(pool: Pool, node: Node, inventory: Inventory, *, booked: bool) -> Nod
     return after
 
 
+def unbooked(node: Node) -> Node:
+    """The machine once nothing of it is booked: a model that it had as what was booked alone is gone."""
+    shows_it = node.quarantined is None and node.inventory.gpus
+    return node if shows_it or node.gpu_model is None else replace(node, gpu_model=None)
+
+
 def set_control(
     state: PoolState, node: Node, control: Control, owner_tenant_id: str | None, *, booked: bool
 ) -> Node | Refused:
     """The machine with another owner, or run by another. Rule offer.tenantOwned; a booked one stays the platform's to
     run (rule node.busy)."""
+    node = node if booked else unbooked(node)
     problems = []
     if owner_tenant_id not in (None, node.owner_tenant_id) and state.others:
         problems.append(_shared("so a machine in it cannot become a tenant's"))

@@ -11,10 +11,15 @@ from functools import partial
 from itertools import groupby
 
 from better_compute.domain import hosts as rules
+from better_compute.domain.events import NodeUpdated
 from better_compute.domain.hosts import Host, Upkeep
+from better_compute.domain.nodes import count_node
 from better_compute.domain.state import Pool
+from better_compute.service.actions import HOSTS, ROOT
 from better_compute.service.core import Service, attempt, known
-from better_compute.service.ports import Tx
+from better_compute.service.ports import Caller, Tx
+
+ACTOR = Caller(identity_id=HOSTS, tenant_id=ROOT)
 
 PAGE = 500
 """So many machines are read at once, and written in one transaction: others wait for its lock."""
@@ -80,7 +85,7 @@ def _mend(service: Service, upkeep: Upkeep, pool_id: str, found: Iterable[tuple[
             fine.add(kind)
         else:
             due.append(host.node.id)
-    return service.store.transact(partial(_write, upkeep, pool_id, due)) if due else 0
+    return service.store.transact(partial(_write, service, upkeep, pool_id, due)) if due else 0
 
 
 def _kind(host: Host) -> object:
@@ -90,8 +95,14 @@ def _kind(host: Host) -> object:
     return id(node.inventory), told, host.devices, tuple(rows)
 
 
-def _write(upkeep: Upkeep, pool_id: str, due: Collection[str], tx: Tx) -> int:
-    pool = known(tx.pool_state(pool_id, []))
+def _write(service: Service, upkeep: Upkeep, pool_id: str, due: Collection[str], tx: Tx) -> int:
+    state = tx.pool_state(pool_id, [])
+    pool = known(state)
     changes = [(host, after) for host in tx.hosts_of(due) if (after := upkeep(pool, host)) is not host]
-    tx.save_hosts(changes)
+    events = []
+    for before, now in ((host.node, kept.node) for host, kept in changes if host.node != kept.node):
+        state.rollup = count_node(count_node(state.rollup, before, -1), now)
+        event = NodeUpdated(owner_id=pool.owner_id, pool_id=pool_id, before=before, after=now)
+        events.append(service.record(ACTOR, event, service.clock()))
+    tx.save_hosts(changes, state, events)
     return len(changes)

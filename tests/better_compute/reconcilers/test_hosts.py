@@ -165,6 +165,28 @@ class TestARowThatIsTooLarge:
         book(plane, pool_id, gpu=1, vcpu=provided)
 
 
+class TestAModelOfWhatIsBookedAlone:
+    @pytest.mark.parametrize("gpus", [[], ["Quux 9"]], ids=["no GPU", "one that is not understood"])
+    def test_is_gone_when_the_booking_is(self, either: Plane, gpus: list[str]) -> None:
+        pool_id = either.pool(ownerQuota={"gpu": 8})
+        node_id = joined(either, pool_id, H100)
+        reservation = book(either, pool_id, gpu=1)
+        has = {"gpus": gpus, "vcpu": 100, "memoryGiB": 100, "diskGiB": 1000}
+        assert either.ask("sa_fleet", "nodes/report", nodeId=node_id, inventory=has).code == "OK"
+        kept(either)
+        assert either.get(pool_id)["rollup"]["models"] == {"H100": 1}
+        other = {"poolId": pool_id, "gpuModel": "H200"}
+        assert either.ask("sa_fleet", "pools/update", other).code == "INVALID_STATE"
+        either.ask("sa_fleet", "reservations/end", reservationId=reservation)
+        assert kept(either) == (0, 1)
+        assert either.get(pool_id)["rollup"]["models"] == {}
+        assert "gpuModel" not in either.ask("sa_fleet", "nodes/get", nodeId=node_id).data
+        event = either.events()[-1]
+        assert (event["type"], event["actorId"]) == ("node.updated", "hosts")
+        assert kept(either) == (0, 0)
+        assert either.ask("sa_fleet", "pools/update", other).code == "OK"
+
+
 class TestNothingToChange:
     def test_is_no_statement_that_writes(self, either: Plane) -> None:
         for body in ({"class": "vps-host"}, {"policy": {"overcommit": 1.1, "hostReserve": {"vcpu": 1}}}):
@@ -288,3 +310,20 @@ def test_of_hosts_that_are_alike_the_one_that_lost_a_row_is_mended(either: Plane
     assert kept(either) == (0, 1)
     assert rows(either, nodes[1]) == before
     assert kept(either) == (0, 0)
+
+
+@pytest.mark.parametrize("told", ["control = 'tenant'", "quarantined = 'Quux'", "role = 'infra'"])
+def test_a_host_is_not_fine_because_one_is_that_needs_nothing(plane: Plane, told: str) -> None:
+    """Both have no row: this is right for the one that cannot be booked."""
+    pool_id = plane.pool()
+    first, second = sorted(joined(plane, pool_id) for _ in range(2))
+    before = rows(plane, second)
+
+    def change(tx: Tx) -> None:
+        tx.save_hosts([(host, Host(node=host.node)) for host in tx.hosts_of([first, second])])
+        update = text(f"UPDATE nodes SET {told} WHERE id = :n")
+        tx._connection.execute(update, {"n": first})  # type: ignore[attr-defined]
+
+    plane.store.transact(change)
+    hosts.capacity_hosts(plane.service)
+    assert (rows(plane, first), rows(plane, second)) == ({}, before)
