@@ -16,6 +16,7 @@ from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.escape import NOT_PRINTED
 from better_compute.domain.ids import KEY, KEY_SAYS
 from better_compute.domain.inventory import Inventory
+from better_compute.domain.nodes import Control
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source, did_you_mean
 from better_compute.service.actions import ROOT
 from better_compute.service.identities import ANOTHER_ID, reserved
@@ -92,7 +93,7 @@ class MachineEntry(Entry):
     hugepages_1gi: Count = Field(default=0, alias="hugepages1Gi")
     attributes: dict[Id, Name | Number] = {}
     owner_tenant_id: Id | None = None
-    control: Literal["platform", "tenant"] = "platform"
+    control: Control = "platform"
 
     def inventory(self) -> Inventory:
         return Inventory(

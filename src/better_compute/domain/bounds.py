@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from better_compute.domain.inventory import Inventory
-
-MIB_PER_GIB = 1024
-MIB_PER_PAGE = {"2Mi": 2, "1Gi": 1024}
-"""What a huge page of each size takes."""
+from better_compute.domain.inventory import MIB_PER_GIB, Inventory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +24,7 @@ class HostBounds:
         return HostBounds(
             vcpu=_least(self.vcpu, inventory.vcpu or None),
             memory_mib=_least(self.memory_mib, memory),
-            room_mib=_least(self.room_mib, None if memory is None else memory - _paged(inventory)),
+            room_mib=_least(self.room_mib, None if memory is None else inventory.room_mib),
             cards=self.cards | cards_of(inventory),
         )
 
@@ -44,7 +40,3 @@ def cards_of(inventory: Inventory) -> frozenset[int]:
 
 def _least(left: int | None, right: int | None) -> int | None:
     return min((value for value in (left, right) if value is not None), default=None)
-
-
-def _paged(inventory: Inventory) -> int:
-    return inventory.hugepages_2mi * MIB_PER_PAGE["2Mi"] + inventory.hugepages_1gi * MIB_PER_PAGE["1Gi"]

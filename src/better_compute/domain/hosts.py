@@ -9,13 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from better_compute.domain.devices import Device, devices_of, follow
-from better_compute.domain.inventory import Inventory
+from better_compute.domain.inventory import MIB_PER_GIB, Inventory
 from better_compute.domain.nodes import Node, unbooked
 from better_compute.domain.policy.values import effective_ratio
 from better_compute.domain.state import Pool
-
-_MIB = 1024
-"""MiB in a GiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +112,7 @@ def _with_rows(pool: Pool, host: Host, provides: Mapping[str, Fraction], *, over
 
 def _memory(inventory: Inventory) -> Fraction:
     """GiB beside the huge page pools."""
-    pools = Fraction(inventory.hugepages_2mi * 2, _MIB) + inventory.hugepages_1gi
-    return inventory.memory_gib - pools
+    return Fraction(inventory.room_mib, MIB_PER_GIB)
 
 
 def _kept_back(reserve: Any, resource: str) -> Fraction:

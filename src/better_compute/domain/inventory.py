@@ -9,6 +9,10 @@ from typing import Any
 
 from better_compute.domain.problems import INVALID_INPUT, Problem
 
+MIB_PER_GIB = 1024
+MIB_PER_PAGE = {"2Mi": 2, "1Gi": 1024}
+"""What a huge page of each size takes."""
+
 VRAM = "vramGiB"
 """The attribute that says how much memory each of its GPUs has."""
 
@@ -32,6 +36,11 @@ class Inventory:
         """From its fields as JSON holds them: the GPUs are a list there."""
         return cls(**{**fields, "gpus": tuple(fields["gpus"])})
 
+    @property
+    def room_mib(self) -> int:
+        """The memory beside its huge pages."""
+        return int(beside_pages(self.memory_gib * MIB_PER_GIB, self.hugepages_2mi, self.hugepages_1gi))
+
     def vram_of(self, gpu: str) -> int | None:
         """The memory of a whole card in GiB: what the machine says, else what the name says (`80GB`)."""
         said = self.attributes.get(VRAM)
@@ -39,6 +48,11 @@ class Inventory:
             return said
         found = _NAMED_VRAM.search(gpu)
         return int(found[1]) if found else None
+
+
+def beside_pages(memory_mib: Any, pages_2mi: Any, pages_1gi: Any) -> Any:
+    """The memory beside so many huge pages, in MiB; of numbers, or of columns that hold them."""
+    return memory_mib - pages_2mi * MIB_PER_PAGE["2Mi"] - pages_1gi * MIB_PER_PAGE["1Gi"]
 
 
 def check_inventory(inventory: Inventory) -> list[Problem]:

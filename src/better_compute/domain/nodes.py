@@ -142,8 +142,13 @@ def atoms_per_gpu(sharing: str, policy: Mapping[str, Any]) -> int:
         return 1
     if sharing == "mig":
         return sum(count for _, count in mig_devices(policy))
+    return slots_of(policy) or 0
+
+
+def slots_of(policy: Mapping[str, Any]) -> int | None:
+    """How many slots the policy splits each GPU into; None where it does not say, or not as its schema wants it."""
     slots = _gpu(policy).get("slots")
-    return slots if type(slots) is int else 0
+    return slots if type(slots) is int else None
 
 
 def mig_devices(policy: Mapping[str, Any]) -> list[tuple[str, int]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from better_compute.domain.atoms import ISOLATING
+from better_compute.domain.nodes import slots_of
 from better_compute.domain.state import Pool
 
 HOST_FIELDS = ("hugepages", "kernelModules", "cpu", "iommu", "gpu", "kubernetes")
@@ -27,8 +27,7 @@ def config_units(pool: Pool) -> list[ConfigUnit]:
     nothing of slots, or nonsense: then the unit has none."""
     units = [ConfigUnit(name, pool.policy[name]) for name in HOST_FIELDS if name in pool.policy]
     if pool.sharing not in ISOLATING:
-        gpu = pool.policy.get("gpu")
-        slots = gpu.get("slots") if isinstance(gpu, Mapping) else None
-        known = {"slots": slots} if type(slots) is int else {}
+        slots = slots_of(pool.policy)
+        known = {} if slots is None else {"slots": slots}
         units.append(ConfigUnit("sharing", {"mode": pool.sharing, **known}))
     return units

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import JSON, BigInteger, ColumnElement, Select, bindparam, cast, func, select, type_coerce
 
-from better_compute.domain.bounds import MIB_PER_GIB, MIB_PER_PAGE, HostBounds, cards_of
-from better_compute.domain.inventory import VRAM, Inventory
+from better_compute.domain.bounds import HostBounds, cards_of
+from better_compute.domain.inventory import MIB_PER_GIB, VRAM, Inventory, beside_pages
 from better_compute.storage import tables as t
 from better_compute.storage.rows import Rows, from_json
 from better_compute.storage.tables.machines import SCHEDULABLE
@@ -56,6 +56,6 @@ def _smallest(dialect: str) -> Select[Any]:
         return cast(inventory[field].as_string(), BigInteger)
 
     memory = func.nullif(stated("memory_gib"), 0) * MIB_PER_GIB
-    pages = stated("hugepages_2mi") * MIB_PER_PAGE["2Mi"] + stated("hugepages_1gi") * MIB_PER_PAGE["1Gi"]
-    least = (func.min(func.nullif(stated("vcpu"), 0)), func.min(memory), func.min(memory - pages))
+    room = beside_pages(memory, stated("hugepages_2mi"), stated("hugepages_1gi"))
+    least = (func.min(func.nullif(stated("vcpu"), 0)), func.min(memory), func.min(room))
     return _of_hosts(select(t.nodes.c.pool_id, *least)).group_by(t.nodes.c.pool_id)

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from math import ceil
 
-from better_compute.domain.bounds import MIB_PER_GIB, MIB_PER_PAGE, HostBounds
+from better_compute.domain.bounds import HostBounds
 from better_compute.domain.families import is_grace
+from better_compute.domain.inventory import MIB_PER_GIB, MIB_PER_PAGE
 from better_compute.domain.policy.fields import FIELDS
 from better_compute.domain.policy.mig import LAYOUTS
 from better_compute.domain.policy.scope import Scope, problem

@@ -23,7 +23,6 @@ from better_compute.wire.inputs.directory import (
 )
 from better_compute.wire.inputs.machines import (
     Attested,
-    Control,
     Inventory,
     NodesCreateJoinToken,
     NodesGet,
@@ -60,7 +59,6 @@ __all__ = [
     "NAME",
     "Asked",
     "Attested",
-    "Control",
     "CredentialsCreate",
     "CredentialsList",
     "CredentialsRevoke",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from better_compute.domain.nodes import Control
 from better_compute.wire.inputs.base import (
     Count,
     Id,
@@ -15,8 +16,6 @@ from better_compute.wire.inputs.base import (
     Name,
     Number,
 )
-
-Control = Literal["platform", "tenant"]
 
 
 class Inventory(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True, frozen=True):
