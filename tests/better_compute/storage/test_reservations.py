@@ -20,6 +20,7 @@ from better_compute.domain.state import PoolState, Provided, Work
 from better_compute.service.ports import HeldReservation, ReservationQuery, Tx
 from better_compute.storage import SqlStore
 from better_compute.storage import tables as t
+from tests.better_compute.plane import CARD
 from tests.better_compute.storage.changes import (
     carry_out,
     counted,
@@ -46,7 +47,7 @@ def pools(store: SqlStore) -> SqlStore:
 
 
 def a_host(node_id: str, gpus: int, pool_id: str = "pool_1", **fields: Any) -> Host:
-    devices = tuple(Device(position=n, product="NVIDIA H100 80GB HBM3", vram_gib=80) for n in range(gpus))
+    devices = tuple(Device(position=n, product=CARD, vram_gib=80) for n in range(gpus))
     rows = {"vcpu": HostRow(resource="vcpu", provided=16, ratio="1")}
     return Host(node=a_node(node_id, pool_id=pool_id, **fields), devices=devices, rows=rows)
 
@@ -59,7 +60,7 @@ def save(
     store: SqlStore, before: Reservation | None, after: Reservation, *positions: int, event: bool = False
 ) -> Reservation:
     def work(tx: Tx) -> None:
-        tx.pool_state(after.pool_id, [])
+        tx.pool(after.pool_id)
         told = new_event(type="reservation.placed", pool_id=after.pool_id) if event else None
         tx.save_reservation(before, after, told, positions)
 
@@ -294,7 +295,7 @@ def test_the_host_with_the_fewest_free_devices_that_are_enough_is_taken(pools: S
     assert len([s for s in statements if s.startswith("SELECT")]) == 2, "the host, and its devices"
 
 
-CARDS = (("NVIDIA H100 80GB HBM3", 80), ("NVIDIA H100 NVL", 94), ("NVIDIA H100 PCIe", None))
+CARDS = ((CARD, 80), ("NVIDIA H100 NVL", 94), ("NVIDIA H100 PCIe", None))
 
 
 def some_hosts(random: Random) -> list[Host]:
@@ -373,7 +374,7 @@ def test_a_machine_is_found_behind_many_that_are_as_free_and_say_something_else(
 def test_kinds_are_those_of_machines_that_can_be_booked_and_of_devices_that_stay(pools: SqlStore) -> None:
     add_hosts(pools, a_host("node_2", 1, quarantined="Quux"), a_host("node_3", 1, control="tenant"))
     [kind] = pools.view(lambda tx: tx.kinds("pool_1"))
-    assert kind == ("NVIDIA H100 80GB HBM3", None, 80, {})
+    assert kind == (CARD, None, 80, {})
     first = save(pools, None, placed(resources={"gpu": 4}), 0, 1, 2, 3)
     assert pools.view(lambda tx: tx.kinds("pool_1")) == [kind]
     before = host(pools)

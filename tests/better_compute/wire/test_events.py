@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -143,22 +143,25 @@ def test_a_quarantined_machine_is_told_with_the_name_and_as_it_was() -> None:
     assert machine(NodeQuarantined(**OF_POOL, before=a_node(), after=strange)) == (JOINED, after)
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"gpus": (CARD,) * 7},
-        {"gpus": ("NVIDIA H100 NVL", *(CARD,) * 7)},
-        {"gpus": (*(CARD,) * 7, "NVIDIA H100 NVL")},
-        {"vcpu": 191},
-        {"memory_gib": 0},
-        {"disk_gib": 1},
-        {"hugepages_2mi": 1},
-        {"hugepages_1gi": 1},
-        {"attributes": {"rack": 1}},
-        {"attributes": {"rack": "1"}},
-    ],
-    ids=str,
-)
+CHANGES: list[dict[str, Any]] = [
+    {"gpus": (CARD,) * 7},
+    {"gpus": ("NVIDIA H100 NVL", *(CARD,) * 7)},
+    {"gpus": (*(CARD,) * 7, "NVIDIA H100 NVL")},
+    {"vcpu": 191},
+    {"memory_gib": 0},
+    {"disk_gib": 1},
+    {"hugepages_2mi": 1},
+    {"hugepages_1gi": 1},
+    {"attributes": {"rack": 1}},
+    {"attributes": {"rack": "1"}},
+]
+
+
+def test_each_field_of_an_inventory_is_changed_here() -> None:
+    assert {name for change in CHANGES for name in change} == {field.name for field in fields(Inventory)}
+
+
+@pytest.mark.parametrize("changed", CHANGES, ids=str)
 def test_whatever_changes_in_an_inventory_is_told(changed: dict[str, Any]) -> None:
     node = a_node()
     other = replace(node, inventory=replace(node.inventory, **changed))
