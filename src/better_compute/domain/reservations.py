@@ -33,8 +33,10 @@ QUOTA = "quota"
 ARCHIVED = "the pool is archived"
 POOL_GONE = "PoolGone"
 MAX_PENDING = "maxPending"
-"""Reasons. A pending one waits for a host, for quota, or for its end in a pool that was archived; it fails when its
-tenant has no offer of the pool any more, or when the policy lets none wait so long."""
+STRANDED = "its host does not provide it now"
+"""Reasons. A placed one that its host cannot serve is not active, and costs nothing. A pending one waits for a host,
+for quota, or for its end in a pool that was archived; it fails when its tenant has no offer of the pool any more, or
+when the policy lets none wait so long."""
 
 Resources = Mapping[str, int]
 """Resource -> how much: atoms of the pool's sharing mode, and scalars."""

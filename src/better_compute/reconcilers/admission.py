@@ -109,33 +109,37 @@ def admit_in(service: Service, pool_id: str, inquiry: Inquiry) -> Counter[str]:
     """Let in all that is placed in one pool: each becomes active, fails, or stays with the reason of today."""
     last, done = None, Counter[str]()
     while True:
-        pool, placed = service.store.view(partial(_placed, pool_id, last))
+        pool, placed, stranded = service.store.view(partial(_placed, pool_id, last))
         if not placed:
             return done
-        heard = inquiry.ask(pool, placed)
+        heard = inquiry.ask(pool, [reservation for reservation in placed if reservation.id not in stranded])
         # Where nothing is to change, such as while billing is silent, no lock is asked for.
-        if any(_next(pool, reservation, heard, service.clock()) != reservation for reservation in placed):
+        if any(_next(pool, stranded, heard, service.clock(), each) != each for each in placed):
             done += service.store.transact(partial(_some, service, pool_id, last, heard))
         if len(placed) < MOST:
             return done
         last = placed[-1]
 
 
-def _placed(pool_id: str, after: Reservation | None, tx: Tx) -> tuple[Pool, list[Reservation]]:
-    """The next ones, with their pool as it is now."""
-    return known(tx.pool_state(pool_id, [])), tx.oldest(pool_id, "placed", MOST, after)
+def _placed(pool_id: str, after: Reservation | None, tx: Tx) -> tuple[Pool, list[Reservation], set[str]]:
+    """The next ones, with their pool as it is now, and those of them that their hosts cannot serve."""
+    pool = known(tx.pool(pool_id))
+    placed = tx.oldest(pool_id, "placed", MOST, after)
+    return pool, placed, tx.stranded(placed) if placed else set()
 
 
 def _some(service: Service, pool_id: str, after: Reservation | None, heard: _Heard, tx: Tx) -> Counter[str]:
-    pool, placed = _placed(pool_id, after, tx)
+    pool, placed, stranded = _placed(pool_id, after, tx)
     bookings = Bookings(service, tx, ACTOR, pool, service.clock())
     for reservation in placed:
-        bookings.save(reservation, _next(pool, reservation, heard, bookings.now))
+        bookings.save(reservation, _next(pool, stranded, heard, bookings.now, reservation))
     return bookings.done
 
 
-def _next(pool: Pool, reservation: Reservation, heard: _Heard, now: int) -> Reservation:
+def _next(pool: Pool, stranded: Collection[str], heard: _Heard, now: int, reservation: Reservation) -> Reservation:
     """The reservation after this round."""
+    if reservation.id in stranded:
+        return rules.wait(reservation, rules.STRANDED)
     needed = spending(pool, reservation)
     if needed is None:
         return rules.activate(reservation, now)

@@ -6,11 +6,11 @@ its caller believed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import CursorResult, Select, and_, bindparam, exists, func, select, tuple_
+from sqlalchemy import CursorResult, Select, and_, bindparam, exists, func, not_, or_, select, tuple_
 
 from better_compute.domain.hosts import Host
 from better_compute.domain.placement import OF_DEVICE, Kind, has_attributes
@@ -76,6 +76,13 @@ _HELD = _D.reservation_id == bindparam("holder")
 _DROP = t.node_devices.delete().where(_HELD, _D.leaving)
 _FREE = t.node_devices.update().where(_HELD).values(reservation_id=None)
 
+_STRANDED = (
+    select(t.reservations.c.id)
+    .join(t.nodes, _N.id == t.reservations.c.node_id)
+    .where(t.reservations.c.id.in_(bindparam("ids", expanding=True)))
+    .where(or_(not_(SCHEDULABLE), exists().where(_D.reservation_id == t.reservations.c.id, _D.leaving)))
+)
+
 _OF_NODE = _N.id == bindparam("of_node")
 _LESS_FREE = t.nodes.update().where(_OF_NODE, SCHEDULABLE, _N.free >= _AMOUNT).values(free=_N.free - _AMOUNT)
 _MORE_FREE = t.nodes.update().where(_OF_NODE, SCHEDULABLE).values(free=_N.free + _AMOUNT)
@@ -118,6 +125,9 @@ class BookingTx(NodeTx):
             Kind(row.product, row.profile, row.vram_gib, inventory_of(row.inventory).attributes)
             for row in self._all(_KINDS, pool_id=pool_id)
         ]
+
+    def stranded(self, reservations: Collection[Reservation]) -> set[str]:
+        return {row.id for row in self._all(_STRANDED, ids=[reservation.id for reservation in reservations])}
 
     def _book(self, reservation: Reservation, positions: Sequence[int]) -> None:
         """Take what the reservation asks for, its host's devices at these positions among it."""

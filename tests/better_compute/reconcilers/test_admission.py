@@ -17,7 +17,7 @@ from better_compute.reconcilers.admission import admit_all
 from better_compute.service.billing import unread
 from better_compute.service.ports import Spending, Verdict
 from tests.better_compute.bills import Bills, billed, down, metered_pool, no, yes
-from tests.better_compute.plane import START, Plane
+from tests.better_compute.plane import CARD, START, Plane
 from tests.better_compute.service.test_billing import rename
 from tests.statements import counted
 
@@ -309,3 +309,23 @@ def test_what_ends_while_it_is_let_in_is_metered_to_its_end(either: Plane) -> No
     either.time.now += HOUR
     assert either.ask("sa_acme", "usage/list", {"from": START, "to": 2 * START}).data["items"] == []
     assert used(either, pool_id) == 0
+
+
+@pytest.mark.parametrize("inventory", [{"gpus": []}, {"gpus": ["NVIDIA PG506-232"]}], ids=["gone", "not understood"])
+def test_what_its_host_cannot_serve_is_not_active_and_costs_nothing(either: Plane, inventory: dict[str, Any]) -> None:
+    bills = Bills()
+    plane = billed(either, bills)
+    pool_id = metered_pool(plane, 2)
+    reservation = plane.reserve(pool_id, resources={"gpu": 2})
+    [node] = plane.ask("sa_fleet", "nodes/list", poolId=pool_id).data["items"]
+    assert plane.ask("sa_fleet", "nodes/report", nodeId=node["id"], inventory=inventory).data
+    bills.asked.clear()
+    assert admit_all(plane.service) == {}
+    assert (shown(plane, reservation)["state"], bills.asked) == ("placed", [])
+    assert shown(plane, reservation)["reason"] == "its host does not provide it now"
+    with counted() as statements:
+        assert admit_all(plane.service) == {}
+    assert not [s for s in statements if not s.lstrip().startswith(("SELECT", "BEGIN DEFERRED"))], "said once"
+    plane.ask("sa_fleet", "nodes/report", nodeId=node["id"], inventory={"gpus": [CARD, CARD]})
+    assert admit_all(plane.service) == {"active": 1}
+    assert "reason" not in shown(plane, reservation)

@@ -33,9 +33,7 @@ def test_every_destructive_operation_stands_whole_in_the_narrowest_window() -> N
 
 def test_a_table_that_does_not_fit_is_told_in_sentences() -> None:
     shown = " ".join(text.render(a_plan(), Look(width=50)).split())
-    assert (
-        "H100 GPUs, acme: may book 40 -> 32, change -8, in use 20, cost/h 100.00 -> 80.00 below use by 4" in shown
-    )
+    assert "H100 GPUs, acme: may book 40 -> 32, change -8, in use 20, cost/h 100.00 -> 80.00 below use by 4" in shown
     assert "oversell 0.75x -> 1.50x newly oversold" in shown
 
 

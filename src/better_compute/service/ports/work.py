@@ -59,6 +59,10 @@ class WorkTx(Protocol):
     def oldest(self, pool_id: str, state: Status, limit: int, after: Reservation | None) -> list[Reservation]:
         """Those of a pool that are in this state, one of the live ones, in order of their creation, after one."""
 
+    def stranded(self, reservations: Collection[Reservation]) -> set[str]:
+        """Those of booked ones, by id, that their host cannot serve: it cannot be booked now, or what they hold of it
+        is leaving."""
+
     def pending(self, pool_id: str, tenant_id: str) -> Asking: ...
 
     def bookable(self, wish: Reservation) -> Host | None:
