@@ -79,7 +79,8 @@ def run(pair: Pair, number: int, sequences: int, length: int, *, shrinks: bool =
 def search(pair: Pair) -> None:
     """Short sequences first: a young fleet tells of most faults."""
     run(pair, 0, 20, 15, shrinks=False)
-    run(pair, 0, 60, LENGTH, shrinks=False)
+    for number in range(3):
+        run(pair, number, 60, LENGTH, shrinks=False)
 
 
 @pytest.mark.parametrize(
