@@ -7,16 +7,19 @@ fleets and their control planes. `--large` adds the 100,000 objects that tell ho
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from benchmarks import fleet, peer
 from benchmarks.measure import cpu_of
 from benchmarks.servers import serving
+from tests import postgres
 
 ROOT = Path(__file__).parent.parent
 HOME = ROOT / ".benchmarks"
@@ -34,6 +37,12 @@ LIMITS: Final = {
     "growth: (t100k - t10k) / 90k over (t10k - t1k) / 9k": 1.15,
     "list page of 1,000 pools / json.dumps of that page": 3.0,
     "markdown of a plan of 10,000 operations / json.dumps of that plan": 3.0,
+    "book on SQLite / bare handler and bare transaction": 10.0,
+    "get on SQLite / bare handler and bare transaction": 3.0,
+    "list on SQLite / bare handler and bare transaction": 4.0,
+    "book on PostgreSQL / bare handler and bare transaction": 9.0,
+    "get on PostgreSQL / bare handler and bare transaction": 3.0,
+    "list on PostgreSQL / bare handler and bare transaction": 4.0,
 }
 """What each ratio may be at most; the README has them in this order."""
 
@@ -97,7 +106,8 @@ def plans() -> Iterator[Figure]:
     )
     files = _applied(10_000)
     embedded = cpu_of(_plan(programs, files), runs=RUNS)
-    with serving(programs, files / ".fleet" / "control-plane.db", "sa_fleet") as served:
+    database = files / ".fleet" / "control-plane.db"
+    with serving(programs, f"sqlite:///{database}", database.with_suffix(".token"), "sa_fleet") as served:
         target = ["--server", served.url, "--token-file", str(served.token_file)]
         remote = cpu_of([*_plan(programs, files), *target], runs=RUNS)
     yield Figure("no-change plan of 10,000 objects, served / octoDNS dry run", remote / theirs)
@@ -129,6 +139,14 @@ def comments() -> Iterator[Figure]:
     yield Figure("markdown of a plan of 10,000 operations / json.dumps of that plan", float(done.stdout))
 
 
+def bookings() -> Iterator[Figure]:
+    """Reservations in a pool of 400 hosts."""
+    for kind, database in _databases():
+        ratios = json.loads(_measured("benchmarks.bookings", database))
+        for name, ratio in ratios.items():
+            yield Figure(f"{name} on {kind} / bare handler and bare transaction", ratio)
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
     "start-up": start_up,
     "commands": commands,
@@ -136,7 +154,23 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
     "growth": growth,
     "page": pages,
     "comment": comments,
+    "bookings": bookings,
 }
+
+
+def _databases() -> Iterator[tuple[str, str]]:
+    """An empty database of each kind, gone afterwards."""
+    with TemporaryDirectory(dir=HOME) as folder:
+        yield "SQLite", f"sqlite:///{folder}/plane.db"
+    with postgres.server() as server, server.database() as url:
+        yield "PostgreSQL", url
+
+
+def _measured(module: str, database: str) -> str:
+    """What a module measures on a database, in a process of its own."""
+    sys.stderr.write(f"{module} on {database.partition(':')[0]}\n")
+    command = [sys.executable, "-m", module, database]
+    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def _ours() -> Path:

@@ -18,11 +18,10 @@ class Served:
 
 
 @contextmanager
-def serving(programs: Path, database: Path, caller: str) -> Iterator[Served]:
-    """Serve an SQLite database that exists, on a free port of the loopback, until the block ends."""
-    command, url = str(programs / "better-compute"), f"sqlite:///{database}"
+def serving(programs: Path, database: str, token_file: Path, caller: str) -> Iterator[Served]:
+    """Serve a database that exists, by its URL, on a free port of the loopback, until the block ends."""
+    command, url = str(programs / "better-compute"), database
     token = subprocess.run([command, "token", caller, "--database", url], check=True, capture_output=True, text=True)
-    token_file = database.with_suffix(".token")
     token_file.touch(mode=0o600)
     token_file.write_text(token.stdout)
     server = subprocess.Popen(
