@@ -173,16 +173,16 @@ def _changed(pools: Pools) -> Iterator[tuple[str, _Pool]]:
     commands: dict[str, list[Command]] = {}
     for operation in pools.plan.operations:
         commands.setdefault(operation.pool_id, []).append(operation.command)
-    for pool_id, todo in sorted(commands.items()):
+    for pool_id, due in sorted(commands.items()):
         facts, state = pools.of(pool_id), live.pools.get(pool_id)
         if facts.atom is None:
             continue
         if state is not None and state.pool is not None:
             before = _side(state, state.pool)
-            yield pool_id, _Pool(before, _after(before, facts, todo, state.pool.sharing), _used(state, state.pool))
+            yield pool_id, _Pool(before, _after(before, facts, due, state.pool.sharing), _used(state, state.pool))
         else:
             unborn = _Side((facts.gpu_model, facts.atom, facts.site_id), {}, None, 0)
-            yield pool_id, _Pool(None, _after(unborn, facts, todo, ""), {})
+            yield pool_id, _Pool(None, _after(unborn, facts, due, ""), {})
 
 
 def _unchanged(live: Live, changed: Mapping[str, _Pool], keys: Collection[Key] | None = None) -> Iterator[_Pool]:

@@ -60,9 +60,9 @@ def standing(plan: Plan, live: Live) -> Iterator[Standing]:
         commands.setdefault(operation.pool_id, []).append(operation.command)
     entries = plan.comparison.desired.entries
     for pool_id in sorted(live.pools.keys() | commands.keys()):
-        entry, todo = entries.get(pool_id), commands.get(pool_id, [])
-        start = _live(live.pools.get(pool_id), live.tenant_id) or _born(todo)
-        if start and (made := _folded(start, todo)):
+        entry, due = entries.get(pool_id), commands.get(pool_id, [])
+        start = _live(live.pools.get(pool_id), live.tenant_id) or _born(due)
+        if start and (made := _folded(start, due)):
             yield made if entry is None or entry.released else _as_written(made, entry)
 
 
