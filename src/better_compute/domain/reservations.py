@@ -48,7 +48,8 @@ its host's inventory."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """A tenant's booking in one pool, placed on one host. Times are epoch milliseconds.
+    """A tenant's booking in one pool, placed on one host. Times are epoch milliseconds, and none is before the step
+    that it followed: where the clock was set back, a step is at the time of the one before.
 
     `atoms` is how many of the pool's own atoms it asks for, as `resources` say too. `reason` says what a pending one
     waits for, why a placed one is not active yet, or what a failed one failed with. `ended_at` is when it ended or
@@ -70,6 +71,12 @@ class Reservation:
     placed_at: int | None = None
     activated_at: int | None = None
     ended_at: int | None = None
+
+    @property
+    def since(self) -> int:
+        """When it came to its state."""
+        times = (self.created_at, self.placed_at, self.activated_at, self.ended_at)
+        return max(time for time in times if time is not None)
 
     @property
     def is_live(self) -> bool:
@@ -203,19 +210,19 @@ def wait(reservation: Reservation, reason: str) -> Reservation:
 
 
 def place(reservation: Reservation, node_id: str, now: int) -> Reservation:
-    return _step(reservation, "placed", node_id=node_id, placed_at=now)
+    return _step(reservation, "placed", "placed_at", now, node_id=node_id)
 
 
 def activate(reservation: Reservation, now: int) -> Reservation:
-    return _step(reservation, "active", activated_at=now)
+    return _step(reservation, "active", "activated_at", now)
 
 
 def end(reservation: Reservation, now: int) -> Reservation:
-    return _step(reservation, "ended", ended_at=now)
+    return _step(reservation, "ended", "ended_at", now)
 
 
 def fail(reservation: Reservation, reason: str, now: int) -> Reservation:
-    return _step(reservation, "failed", ended_at=now, reason=reason)
+    return _step(reservation, "failed", "ended_at", now, reason=reason)
 
 
 _ATOMS = frozenset(ATOMS.values())
@@ -228,11 +235,12 @@ _STEPS: Mapping[Status, tuple[Status, ...]] = {
 }
 
 
-def _step(reservation: Reservation, state: Status, **fields: Any) -> Reservation:
-    """The reservation in a state that may follow its own; a reason lasts as long as its state."""
+def _step(reservation: Reservation, state: Status, at: str, now: int, **fields: Any) -> Reservation:
+    """The reservation in a state that may follow its own, and when (`at`) it came to it; a reason lasts as long as its
+    state."""
     if state not in _STEPS[reservation.state]:
         raise ValueError(f"a reservation that is {reservation.state} does not become {state}")
-    return replace(reservation, state=state, **{"reason": None, **fields})
+    return replace(reservation, state=state, **{"reason": None, at: max(now, reservation.since), **fields})
 
 
 def _refuse(rule: str, message: str, path: str, hint: str = "") -> Problem:

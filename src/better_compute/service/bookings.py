@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from better_compute.domain import reservations as rules
 from better_compute.domain.events import of_reservation
 from better_compute.domain.placement import Place, check_selectors, choose
 from better_compute.domain.problems import Problem
@@ -36,22 +37,27 @@ class Bookings:
         if before == after:
             return after
         event = of_reservation(self.pool.owner_id, before, after)
-        record = None if event is None else self.service.record(self.caller, event, self.now)
+        record = None if event is None else self.service.record(self.caller, event, after.since)
         self.tx.save_reservation(before, after, record, () if place is None else place.positions)
         self._meter(before, after)
         if before is None or before.state != after.state:
             self.done[after.state] += 1
         return after
 
+    def end(self, reservation: Reservation) -> Reservation:
+        """The reservation, ended and saved: not before the last meter it ran on began, whatever the clock says."""
+        begun = self.tx.metered_from(reservation.id)
+        return self.save(reservation, rules.end(reservation, self.now if begun is None else max(self.now, begun)))
+
     def _meter(self, before: Reservation | None, after: Reservation) -> None:
         """A reservation is metered while it is active."""
         was = before is not None and before.state == "active"
         if was and after.state != "active":
-            self.tx.meter_until(after.id, self.now)
+            self.tx.meter_until(after.id, after.since)
         elif after.state == "active" and not was:
             stretch = Stretch(
                 reservation_id=after.id,
-                started_at=self.now,
+                started_at=after.since,
                 pool_id=after.pool_id,
                 tenant_id=after.tenant_id,
                 meter=meter(self.pool.gpu_model),

@@ -96,8 +96,7 @@ def end(service: Service, caller: Caller, body: ReservationsEnd) -> ReservationV
         if not held.reservation.is_live:
             return held, False
         bookings = Bookings(service, tx, caller, pool, service.clock())
-        ended = bookings.save(held.reservation, rules.end(held.reservation, bookings.now))
-        return held._replace(reservation=ended), held.reservation.is_booked
+        return held._replace(reservation=bookings.end(held.reservation)), held.reservation.is_booked
 
     held, freed = service.store.transact(work)
     if freed:

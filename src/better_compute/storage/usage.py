@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, case, func, literal, null, or_, select, tuple_
+from sqlalchemy import Select, and_, bindparam, case, func, literal, null, or_, select, tuple_
 
 from better_compute.domain.usage import HOUR, Stretch
 from better_compute.service.ports import UsageQuery, Used
@@ -18,17 +18,19 @@ _U = t.usage.c
 _GOES_ON = _U.ended_at.is_(None)
 _NOW: Any = bindparam("now")
 _NONE = Fraction(0)
-# What was metered for no time is as if it had not been: its start may be taken again.
-_FORGET = t.usage.delete().where(_GOES_ON, _U.started_at >= _NOW)
-_END = t.usage.update().where(_GOES_ON).values(ended_at=_NOW)
 _OF_ONE = _U.reservation_id == bindparam("of_reservation")
+_FROM = select(_U.started_at).where(_OF_ONE, _GOES_ON)
+# What was metered for no time is as if it had not been.
+_FORGET = t.usage.delete().where(_GOES_ON, _U.started_at == _NOW)
+_END = t.usage.update().where(_GOES_ON, _U.started_at < _NOW).values(ended_at=_NOW)
+_RENAME = t.usage.update().where(_GOES_ON, _U.started_at >= _NOW).values(meter=bindparam("new_meter"))
 _ACTIVE = select(t.reservations.c.id).where(
     t.reservations.c.pool_id == bindparam("of_pool"), t.reservations.c.state == "active"
 )
 _OF_POOL = _U.reservation_id.in_(_ACTIVE)
 _D = t.node_devices.c
 _SHARES = select(_D.whole, func.sum(_D.share)).where(_D.reservation_id == bindparam("holder")).group_by(_D.whole)
-_RUNNING = select(t.usage).where(_OF_POOL, _GOES_ON)
+_RUNNING = select(t.usage).where(_OF_POOL, _GOES_ON, _U.started_at < _NOW)
 _LAST = 2**63 - 1
 """Behind any `whole`."""
 
@@ -43,15 +45,20 @@ class UsageTx(Rows):
         held = {"share": stretch.share.numerator, "whole": stretch.share.denominator}
         self._write(t.usage.insert(), asdict(stretch) | held)
 
+    def metered_from(self, reservation_id: str) -> int | None:
+        row = self._first(_FROM, of_reservation=reservation_id)
+        return None if row is None else int(row.started_at)
+
     def meter_until(self, reservation_id: str, now: int) -> None:
         given = {"of_reservation": reservation_id, "now": now}
         for statement in (_FORGET, _END):
             self._write(statement.where(_OF_ONE), given)
 
     def meter_anew(self, pool_id: str, meter: str, now: int) -> None:
-        running = self._all(_RUNNING, of_pool=pool_id)
-        for statement in (_FORGET, _END):
-            self._write(statement.where(_OF_POOL), {"of_pool": pool_id, "now": now})
+        given = {"of_pool": pool_id, "now": now}
+        running = self._all(_RUNNING, **given)
+        self._write(_RENAME.where(_OF_POOL), given | {"new_meter": meter})
+        self._write(_END.where(_OF_POOL), given)
         anew = [{**row._mapping, "started_at": now, "meter": meter} for row in running]
         self._write_many(t.usage.insert(), anew)
 
@@ -61,6 +68,8 @@ class UsageTx(Rows):
         # One row more than is asked for: mostly each stands for an item, and the last one says that those are whole.
         size = query.limit + 1
         given = {"seer": query.tenant_id, "from": query.start, "to": query.end, "size": size, "meter": query.meter}
+        until = min(query.end, query.now)
+        given["until"] = until if until > query.start else 0  # nothing began before that
         after: tuple[Any, ...] = (*(*query.after, "", "", "")[:3], _LAST)
         found: dict[tuple[str, str, str], Fraction] = {}
         while True:
@@ -80,7 +89,7 @@ def _parts() -> tuple[Any, Any]:
     """What was used, in parts of a GPU: its hours, and the milliseconds beside them. One sum could be more than 64 bits
     hold."""
     begin = case((_U.started_at < bindparam("from"), bindparam("from")), else_=_U.started_at)
-    end = case((or_(_GOES_ON, _U.ended_at > bindparam("to")), bindparam("to")), else_=_U.ended_at)
+    end = case((_GOES_ON, bindparam("until")), (_U.ended_at > bindparam("to"), bindparam("to")), else_=_U.ended_at)
     time = end - begin
     return func.sum(_U.share * (time // literal(HOUR))), func.sum(_U.share * (time % literal(HOUR)))
 
@@ -104,9 +113,9 @@ def _statements(one: bool) -> tuple[Select[Any], ...]:
 
 def _sums(one: bool, pool_id: Any) -> Select[Any]:
     key = (pool_id, _U.tenant_id, _U.meter, _U.whole)
-    sums = select(*key, *_parts()).where(
-        _U.started_at < bindparam("to"), or_(_GOES_ON, _U.ended_at > bindparam("from"))
-    )
+    runs = and_(_GOES_ON, _U.started_at < bindparam("until"))
+    ran = and_(_U.ended_at > bindparam("from"), _U.started_at < bindparam("to"))
+    sums = select(*key, *_parts()).where(or_(runs, ran))
     if one:
         # SQLite does not see that rows come in the order of the key where part of it is said to be equal to something.
         sums = sums.where(_U.meter >= bindparam("meter"), _U.meter <= bindparam("meter"))

@@ -221,11 +221,22 @@ def test_a_step_is_allowed_and_told_or_a_fault(first: Status, then: str) -> None
 
 
 def test_steps_note_when_they_were() -> None:
-    placed = place(at("pending"), "node_1", 1)
-    assert (placed.node_id, placed.placed_at) == ("node_1", 1)
-    ended = end(activate(placed, 2), 3)
-    assert (ended.placed_at, ended.activated_at, ended.ended_at) == (1, 2, 3)
-    assert fail(placed, "x", 4).ended_at == 4
+    placed = place(at("pending"), "node_1", NOW + 1)
+    assert (placed.node_id, placed.placed_at, placed.since) == ("node_1", NOW + 1, NOW + 1)
+    ended = end(activate(placed, NOW + 2), NOW + 3)
+    assert (ended.placed_at, ended.activated_at, ended.ended_at) == (NOW + 1, NOW + 2, NOW + 3)
+    assert fail(placed, "x", NOW + 4).ended_at == NOW + 4
+
+
+@pytest.mark.parametrize("back", [0, 1, HOUR])
+def test_no_step_is_before_the_one_that_it_follows_whatever_the_clock_says(back: int) -> None:
+    pending = at("pending")
+    placed = place(pending, "node_1", NOW - back)
+    active = activate(replace(placed, placed_at=NOW + 5), NOW + 5 - back)
+    assert (pending.since, placed.placed_at, active.activated_at) == (NOW, NOW, NOW + 5)
+    assert end(replace(active, activated_at=NOW + 9), NOW + 9 - back).ended_at == NOW + 9
+    assert fail(replace(placed, placed_at=NOW + 9), "x", NOW + 9 - back).ended_at == NOW + 9
+    assert fail(pending, "x", NOW - back).ended_at == end(pending, NOW - back).ended_at == NOW
 
 
 def test_a_new_one_is_told_as_pending_or_placed_and_a_new_reason_is_not() -> None:

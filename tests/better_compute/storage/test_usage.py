@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -60,24 +61,25 @@ def _stretch(*, share: int, whole: int, **fields: Any) -> Stretch:
     return Stretch(share=Fraction(share, whole), **fields)
 
 
-def amount(of: Stretch, start: int, end: int) -> Fraction:
-    last = end if of.ended_at is None else min(of.ended_at, end)
+def amount(of: Stretch, start: int, end: int, now: int) -> Fraction:
+    last = min(now if of.ended_at is None else of.ended_at, end)
     return of.share * max(0, last - max(of.started_at, start))
 
 
-def expected(stretches: Sequence[Stretch], who: str, start: int, end: int, meter: str | None) -> list[Used]:
+def expected(stretches: Sequence[Stretch], who: str, meter: str | None, *times: int) -> list[Used]:
     sums: dict[tuple[str, str, str], Fraction] = {}
     for one in stretches:
-        if who in (one.tenant_id, OWNERS[one.pool_id]) and meter in (None, one.meter) and amount(one, start, end):
+        if who in (one.tenant_id, OWNERS[one.pool_id]) and meter in (None, one.meter) and amount(one, *times):
             key = (one.pool_id, one.tenant_id, one.meter)
-            sums[key] = sums.get(key, Fraction(0)) + amount(one, start, end)
+            sums[key] = sums.get(key, Fraction(0)) + amount(one, *times)
     return [Used(*key, sums[key]) for key in sorted(sums)]
 
 
 def pages(store: Store, limit: int, **query: Any) -> Iterator[Used]:
     after: tuple[str, ...] = ()
+    asked = {"limit": limit, "now": 2**53, **query}
     while True:
-        page = store.view(lambda tx, after=after: tx.usage(UsageQuery(limit=limit, after=after, **query)))  # type: ignore[misc]
+        page = store.view(lambda tx, after=after: tx.usage(UsageQuery(after=after, **asked)))  # type: ignore[misc]
         yield from page
         if len(page) < limit:
             return
@@ -99,11 +101,11 @@ def test_a_tenant_sees_what_was_used_in_its_pools_and_what_it_used_itself(store:
     note(store, stretches)
     for who in ("root", "acme", "globex", "initech"):
         for start, end in ((NOW - HOUR, NOW + HOUR), (NOW, NOW + 1), (0, 2 * NOW), (NOW, NOW), (NOW, NOW - 1)):
-            for meter in (None, H200):
-                wanted = expected(stretches, who, start, end, meter) if start < end else []
+            for meter, now in product((None, H200), (NOW - HOUR, NOW, 2 * NOW)):
+                wanted = expected(stretches, who, meter, start, end, now) if start < end else []
                 for limit in (1, 2, 1000):
-                    given = {"tenant_id": who, "start": start, "end": end, "meter": meter}
-                    assert list(pages(store, limit, **given)) == wanted, (who, start, end, meter, limit)
+                    given = {"tenant_id": who, "start": start, "end": end, "now": now, "meter": meter}
+                    assert list(pages(store, limit, **given)) == wanted, (limit, given)
 
 
 def test_sums_are_exact_where_64_bits_hold_no_part_of_them(store: SqlStore) -> None:
@@ -139,15 +141,35 @@ def test_another_meter_takes_over_where_the_first_ended(store: SqlStore) -> None
     assert all_of(store) == [over, replace(mine, ended_at=NOW + 7), other, anew]
 
 
-def test_a_meter_may_change_there_and_back_in_a_millisecond_or_while_a_clock_goes_back(store: SqlStore) -> None:
+@pytest.mark.parametrize("back", [0, 4, HOUR])
+def test_a_meter_may_change_there_and_back_in_a_millisecond_or_while_a_clock_goes_back(
+    store: SqlStore, back: int
+) -> None:
+    """No time is metered twice, and none is lost."""
     populated(store)
     note(store, [stretch("rsv_1", NOW)])
-    for meter, now in ((H200, NOW + 7), (H100, NOW + 7), (H200, NOW + 7), (H100, NOW + 3)):
+    for meter, now in ((H200, NOW + 7), (H100, NOW + 7), (H200, NOW + 7), (H100, NOW + 7 - back)):
         store.transact(lambda tx, meter=meter, now=now: tx.meter_anew("pool_1", meter, now))  # type: ignore[misc]
+    assert store.view(lambda tx: tx.metered_from("rsv_1")) == NOW + 7
     store.transact(lambda tx: tx.meter_until("rsv_1", NOW + 10))
-    first, second = all_of(store)
-    assert first == stretch("rsv_1", NOW, NOW + 7)
-    assert second == stretch("rsv_1", NOW + 3, NOW + 10)
+    assert store.view(lambda tx: tx.metered_from("rsv_1")) is None
+    assert all_of(store) == [stretch("rsv_1", NOW, NOW + 7), stretch("rsv_1", NOW + 7, NOW + 10)]
+
+
+def test_what_began_after_the_time_of_a_change_is_on_the_new_meter_from_its_start(store: SqlStore) -> None:
+    populated(store)
+    early, late = stretch("rsv_1", NOW), stretch("rsv_2", NOW + 9)
+    note(store, [early, late])
+    store.transact(lambda tx: tx.meter_anew("pool_1", H200, NOW + 5))
+    anew = replace(early, meter=H200, started_at=NOW + 5)
+    assert all_of(store) == [replace(early, ended_at=NOW + 5), anew, replace(late, meter=H200)]
+
+
+def test_what_ends_as_it_begins_was_never_metered(store: SqlStore) -> None:
+    populated(store)
+    note(store, [stretch("rsv_1", NOW), stretch("rsv_2", NOW)])
+    store.transact(lambda tx: tx.meter_until("rsv_1", NOW))
+    assert all_of(store) == [stretch("rsv_2", NOW)]
 
 
 @pytest.mark.parametrize("who", ["root", "acme"])

@@ -66,12 +66,13 @@ class EventQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageQuery:
-    """What was used from `start` to `end`, in epoch milliseconds, of one meter or of all; `after` and `limit` as in a
-    `PartQuery`, the key of an item being pool, tenant and meter."""
+    """What was used from `start` to `end`, in epoch milliseconds, of one meter or of all; what runs is counted until
+    `now`. `after` and `limit` as in a `PartQuery`, the key of an item being pool, tenant and meter."""
 
     tenant_id: str
     start: int
     end: int
+    now: int
     limit: int
     after: tuple[str, ...] = ()
     meter: str | None = None
