@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import partial
+from hashlib import blake2b
 from itertools import groupby
+from operator import attrgetter
 
 from better_compute.domain import hosts as rules
 from better_compute.domain.events import NodeUpdated
@@ -18,11 +20,24 @@ from better_compute.domain.state import Pool
 from better_compute.service.actions import HOSTS, ROOT
 from better_compute.service.core import Service, attempt, known
 from better_compute.service.ports import Caller, Tx
+from better_compute.service.ports.machines import HostLook
 
 ACTOR = Caller(identity_id=HOSTS, tenant_id=ROOT)
 
 PAGE = 500
 """So many machines are read at once, and written in one transaction: others wait for its lock."""
+
+_pool_of = attrgetter("pool_id")
+
+_Kind = tuple[Upkeep, bytes]
+"""What a rule is asked, and a digest of all that it can tell a machine by."""
+
+_fine: set[_Kind] = set()
+"""What is known to be as it should be. The rules know nothing else, so it stays true: from round to round a machine is
+looked at, and is read and judged when something of it or of its pool changed."""
+
+_MOST = 200_000
+"""So many are remembered."""
 
 
 def vps_hosts(service: Service) -> int:
@@ -38,29 +53,23 @@ def capacity_hosts(service: Service) -> int:
 
 def hosts_in(service: Service, pools: Iterable[str]) -> int:
     """Both, of these pools alone. How many hosts changed."""
-    count = 0
-    for pool_id in pools:
-        count += attempt(partial(_keep_in, service, pool_id), _failure(pool_id)) or 0
-    return count
+    return sum(attempt(partial(_keep_in, service, pool_id), _failure(pool_id)) or 0 for pool_id in pools)
 
 
 def _keep_in(service: Service, pool_id: str) -> int:
     count, after = 0, (pool_id, "")
-    while page := [pair for pair in service.store.view(partial(_page, after, None)) if pair[0].id == pool_id]:
-        count += _mend(service, rules.fitted, pool_id, page)
-        after = (pool_id, page[-1][1].node.id)
+    while page := [look for look in service.store.view(partial(_page, after, None)) if look.pool_id == pool_id]:
+        count += _mend(service, rules.fitted, page)
+        after = page[-1][:2]
     return count
 
 
 def _keep(service: Service, upkeep: Upkeep, class_: str | None = None) -> int:
     """Bring every host to what it should be. What goes wrong in one pool is logged, and keeps no other from it."""
-    count = 0
-    after = ("", "")
+    count, after = 0, ("", "")
     while page := service.store.view(partial(_page, after, class_)):
-        for pool_id, found in groupby(page, key=lambda pair: pair[0].id):
-            count += attempt(partial(_mend, service, upkeep, pool_id, list(found)), _failure(pool_id)) or 0
-        last = page[-1][1].node
-        after = (last.pool_id, last.id)
+        count += _mend(service, upkeep, page)
+        after = page[-1][:2]
     return count
 
 
@@ -68,31 +77,45 @@ def _failure(pool_id: str) -> str:
     return f"what the hosts of pool {pool_id} provide was not all brought up to date"
 
 
-def _page(after: tuple[str, str], class_: str | None, tx: Tx) -> list[tuple[Pool, Host]]:
-    return tx.all_hosts(PAGE, after, class_)
+def _page(after: tuple[str, str], class_: str | None, tx: Tx) -> list[HostLook]:
+    return tx.host_looks(PAGE, after, class_)
 
 
-def _mend(service: Service, upkeep: Upkeep, pool_id: str, found: Iterable[tuple[Pool, Host]]) -> int:
-    """Those of a pool's hosts that are not as they should be, judged again under the lock of the pool's row."""
-    fine: set[object] = set()
-    due = []
-    for pool, host in found:
-        # Most hosts of a pool are alike: what is fine on one is fine on all of its kind.
-        kind = _kind(host)
-        if kind in fine:
-            continue
-        if upkeep(pool, host) is host:
-            fine.add(kind)
+def _mend(service: Service, upkeep: Upkeep, page: Iterable[HostLook]) -> int:
+    """Those of these machines that are not as they should be, judged again under the lock of their pool's row."""
+    alike: dict[_Kind, list[HostLook]] = {}
+    for look in page:
+        if (kind := _kind(upkeep, look)) not in _fine:
+            alike.setdefault(kind, []).append(look)
+    if not alike:
+        return 0
+    kinds = {looks[0].node_id: kind for kind, looks in alike.items()}
+    due: list[HostLook] = []
+    for pool, host in service.store.view(lambda tx: tx.hosts_in_pools(kinds)):
+        kind = kinds[host.node.id]
+        if attempt(partial(_is_fine, upkeep, pool, host), _failure(pool.id)):
+            _remember(kind)
         else:
-            due.append(host.node.id)
-    return service.store.transact(partial(_write, service, upkeep, pool_id, due)) if due else 0
+            due += alike[kind]
+    count = 0
+    for pool_id, of_pool in groupby(sorted(due, key=_pool_of), key=_pool_of):
+        write = partial(_write, service, upkeep, pool_id, [look.node_id for look in of_pool])
+        count += attempt(partial(service.store.transact, write), _failure(pool_id)) or 0
+    return count
 
 
-def _kind(host: Host) -> object:
-    """What a rule can tell a host from others of its pool by. Inventories are shared: equal ones are one object."""
-    node, rows = host.node, sorted(host.rows.items())
-    told = node.role, node.control, node.quarantined, node.gpu_model, node.owner_tenant_id
-    return id(node.inventory), told, host.devices, tuple(rows)
+def _kind(upkeep: Upkeep, look: HostLook) -> _Kind:
+    return upkeep, blake2b(repr(look.told).encode(), digest_size=16).digest()
+
+
+def _is_fine(upkeep: Upkeep, pool: Pool, host: Host) -> bool:
+    return upkeep(pool, host) is host
+
+
+def _remember(kind: _Kind) -> None:
+    if len(_fine) >= _MOST:
+        _fine.clear()
+    _fine.add(kind)
 
 
 def _write(service: Service, upkeep: Upkeep, pool_id: str, due: Collection[str], tx: Tx) -> int:

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import bindparam, exists, or_, select, tuple_
+from sqlalchemy import bindparam, exists, or_, select
 
 from better_compute.domain.hosts import Host
 from better_compute.domain.inventory import Inventory
@@ -16,6 +16,7 @@ from better_compute.domain.state import Pool, PoolState
 from better_compute.service.ports import EventRecord
 from better_compute.service.ports.machines import HostChange
 from better_compute.storage import tables as t
+from better_compute.storage.attributes import AttributeTx
 from better_compute.storage.devices import HostTx
 from better_compute.storage.events import RAISE
 from better_compute.storage.pools import POOLS, pool_of
@@ -28,18 +29,12 @@ _OF_POOL_OWNER = exists().where(
 _SHOWN = NODES.by["id"].where(or_(t.nodes.c.owner_tenant_id == bindparam("tenant_id"), _OF_POOL_OWNER))
 _THERE = select(t.nodes.c.id).where(t.nodes.c.id.in_(bindparam("ids", expanding=True)))
 _OF_IDS = NODES.columns.where(t.nodes.c.id.in_(bindparam("ids", expanding=True))).order_by(t.nodes.c.id)
-_ALL = (
-    NODES.columns.where(tuple_(t.nodes.c.pool_id, t.nodes.c.id) > tuple_(bindparam("pool_id"), bindparam("node_id")))
-    .order_by(t.nodes.c.pool_id, t.nodes.c.id)
-    .limit(bindparam("size"))
-)
-_OF_CLASS = _ALL.join(t.pools, t.pools.c.id == t.nodes.c.pool_id).where(t.pools.c.class_ == bindparam("of_class"))
 _POOLS = POOLS.columns.where(t.pools.c.id.in_(bindparam("ids", expanding=True)))
 _UPDATE = RAISE.values(rollup=bindparam("new_rollup"))
 _REMOVE = t.nodes.delete().where(t.nodes.c.id == bindparam("of_node"))
 
 
-class NodeTx(HostTx):
+class NodeTx(HostTx, AttributeTx):
     """The part of `Tx` about machines."""
 
     def save_hosts(
@@ -47,6 +42,7 @@ class NodeTx(HostTx):
     ) -> None:
         self._write_many(upsert(t.nodes, self._dialect), list(_changed(changes)))
         self._save_bookable(changes)
+        self._save_attributes(changes)
         gone = [{"of_node": before.node.id} for before, after in changes if before is not None and after is None]
         self._write_many(_REMOVE, gone)
         if events and state is not None and state.pool is not None:
@@ -72,14 +68,11 @@ class NodeTx(HostTx):
     def hosts_of(self, ids: Collection[str]) -> list[Host]:
         return self._hosts([node_of(NODES.of(row)) for row in self._all(_OF_IDS, ids=list(ids))])
 
-    def all_hosts(self, limit: int, after: tuple[str, str], class_: str | None = None) -> list[tuple[Pool, Host]]:
-        pool_id, node_id = after
-        given = {} if class_ is None else {"of_class": class_}
-        rows = self._all(_OF_CLASS if given else _ALL, pool_id=pool_id, node_id=node_id, size=limit, **given)
-        nodes = [node_of(NODES.of(row)) for row in rows]
-        ids = sorted({node.pool_id for node in nodes})
-        pools = {row.id: pool_of(row) for row in self._all(_POOLS, ids=ids)} if ids else {}
-        return [(pools[host.node.pool_id], host) for host in self._hosts(nodes)]
+    def hosts_in_pools(self, ids: Collection[str]) -> list[tuple[Pool, Host]]:
+        hosts = self.hosts_of(ids)
+        pool_ids = sorted({host.node.pool_id for host in hosts})
+        pools = {row.id: pool_of(row) for row in self._all(_POOLS, ids=pool_ids)} if hosts else {}
+        return [(pools[host.node.pool_id], host) for host in hosts]
 
     def hosts(self, pool_id: str, limit: int, after: str | None) -> list[Host]:
         return self._hosts([node_of(node) for node in self._page(NODES, limit, after, "pool_id", pool_id)])

@@ -16,6 +16,7 @@ from better_compute.storage.bounds import BoundsTx
 from better_compute.storage.database import Database, Sleep
 from better_compute.storage.directory import DirectoryTx
 from better_compute.storage.engines import STATEMENT_SECONDS
+from better_compute.storage.looks import LookTx
 from better_compute.storage.machines import WorldTx
 from better_compute.storage.parts import PartTx
 from better_compute.storage.pools import PoolTx
@@ -30,7 +31,7 @@ WAIT_SECONDS = 5.0
 _INSTANCE = select(t.meta.c.value).where(t.meta.c.name == "instance_id")
 
 
-class SqlTx(PoolTx, PartTx, ReservationTx, BoundsTx, WorldTx, UsageTx, DirectoryTx):
+class SqlTx(PoolTx, PartTx, ReservationTx, BoundsTx, LookTx, WorldTx, UsageTx, DirectoryTx):
     """A transaction: see `Tx`."""
 
     def instance_id(self) -> str:

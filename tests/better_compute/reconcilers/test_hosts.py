@@ -19,6 +19,11 @@ from tests.statements import counted
 H100 = "NVIDIA H100 80GB HBM3"
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "_fine", set())
+
+
 def joined(plane: Plane, pool_id: str, *gpus: str, **inventory: Any) -> str:
     """The id of a host of 100 vcpu and 100 GiB."""
     token = plane.ask("sa_fleet", "nodes/createJoinToken", poolId=pool_id).data["joinToken"]
@@ -134,6 +139,10 @@ def free(plane: Plane, node_id: str) -> int:
     return plane.store.view(work)
 
 
+def update(plane: Plane, sql: str) -> None:
+    plane.store.transact(lambda tx: tx._connection.execute(text(sql)))  # type: ignore[attr-defined]
+
+
 class TestARowThatIsTooLarge:
     """More is booked of a host than it provides by now; each test ends that, with no round of upkeep after it."""
 
@@ -200,16 +209,40 @@ class TestNothingToChange:
         assert not any("IMMEDIATE" in statement for statement in statements)
 
     def test_costs_the_same_for_many_hosts_and_pools_as_for_one(self, plane: Plane) -> None:
-        joined(plane, plane.pool(), H100)
+        joined(plane, plane.pool(policy={"a": 1}), H100)
         with counted() as few:
             kept(plane)
-        for _ in range(3):
-            pool_id = plane.pool()
+        for n in range(3):
+            pool_id = plane.pool(policy={"of": n})
             for _ in range(4):
                 joined(plane, pool_id, H100)
         with counted() as many:
             kept(plane)
         assert len(many) == len(few)
+
+    def test_is_seen_without_reading_what_a_host_has_once_it_was_judged(self, either: Plane) -> None:
+        for n in range(3):
+            joined(either, either.pool(policy={"of": n}), H100)
+        with counted() as first:
+            assert kept(either) == (0, 0)
+        with counted() as again:
+            assert kept(either) == (0, 0)
+        assert len(again) < len(first)
+        assert not any("FROM pools" in statement for statement in again)
+
+    def test_is_not_believed_of_a_host_that_changed(self, either: Plane) -> None:
+        pool_id = either.pool(ownerQuota={"gpu": 8, "vcpu": 1000})
+        node_id = joined(either, pool_id, H100, H100)
+        before = rows(either, node_id)
+        assert kept(either) == (0, 0)
+        book(either, pool_id, gpu=1, vcpu=10)
+        assert kept(either) == (0, 0)
+        update(either, "UPDATE node_resources SET provided = 7 WHERE resource = 'vcpu'")
+        assert kept(either) == (0, 1)
+        assert rows(either, node_id) == before
+        update(either, "UPDATE node_devices SET vram_gib = 7 WHERE position = 1")
+        assert kept(either) == (0, 1)
+        assert kept(either) == (0, 0)
 
     def test_leaves_the_rows_of_other_hosts_as_they_are(self, plane: Plane) -> None:
         pool_id = plane.pool()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from better_compute.domain.bounds import HostBounds
 from better_compute.domain.hosts import Host
@@ -13,6 +13,14 @@ from better_compute.service.ports.records import EventRecord, MachineGroup
 
 HostChange = tuple[Host | None, Host | None]
 """A machine before and after: None before it joined, and after it was removed."""
+
+
+class HostLook(NamedTuple):
+    """A machine as a rule that keeps hosts sees it: of two whose `told` are equal the rule says the same."""
+
+    pool_id: str
+    node_id: str
+    told: tuple[Any, ...]
 
 
 class NodeTx(Protocol):
@@ -39,9 +47,11 @@ class NodeTx(Protocol):
     def hosts_of(self, ids: Collection[str]) -> list[Host]:
         """Those of the machines that are there, in order of their ids."""
 
-    def all_hosts(self, limit: int, after: tuple[str, str], class_: str | None = None) -> list[tuple[Pool, Host]]:
-        """The machines of all pools, or of those of a class, in order of pool and id, after those of a machine, with
-        what can be booked."""
+    def hosts_in_pools(self, ids: Collection[str]) -> list[tuple[Pool, Host]]:
+        """Those of the machines that are there, as `hosts_of`, each with its pool."""
+
+    def host_looks(self, limit: int, after: tuple[str, str], class_: str | None = None) -> list[HostLook]:
+        """The machines of all pools, or of those of a class, in order of pool and id, after those of a machine."""
 
 
 class BoundsTx(Protocol):

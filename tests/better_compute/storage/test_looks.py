@@ -1,0 +1,117 @@
+"""What a machine looks like: whatever a rule that keeps hosts goes by changes it, and nothing else does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from better_compute.service.ports.machines import HostLook
+from better_compute.storage import tables as t
+from tests.better_compute.plane import CARD, Plane
+
+TOLD = {
+    "pools": {
+        "class": "vps-host",
+        "gpu_model": "H200",
+        "sharing": "timeslice",
+        "agent": "none",
+        "policy": '{"overcommit":2}',
+        "provider_account_id": "pa_north",
+    },
+    "nodes": {
+        "role": "infra",
+        "gpu_model": None,
+        "inventory": '{"gpus":[]}',
+        "owner_tenant_id": "acme",
+        "quarantined": "Quux",
+        "control": "tenant",
+    },
+    "node_devices": {
+        "position": 9,
+        "product": "Quux",
+        "profile": "1g.10gb",
+        "vram_gib": None,
+        "share": 2,
+        "whole": 2,
+        "leaving": True,
+        "reservation_id": None,
+    },
+    "node_resources": {"resource": "quux", "provided": 1, "ratio": "3", "allocated": 1},
+}
+NOT_TOLD = {
+    "pools": {"version": 7, "offers_version": 7, "owner_quota_version": 7, "created_at": 7, "rollup": "{}"},
+    "nodes": {"joined_at": 7, "free": 1},
+}
+WHERE = {"node_devices": "position = 0", "node_resources": "resource = 'vcpu'"}
+"""One row of each table."""
+
+
+def cells(table: dict[str, dict[str, Any]]) -> list[Any]:
+    return [pytest.param(name, *cell, id=f"{name}.{cell[0]}") for name, row in table.items() for cell in row.items()]
+
+
+@pytest.fixture
+def booked(either: Plane) -> Plane:
+    """A host with two cards, of which one is booked."""
+    pool_id = either.pool(ownerQuota={"gpu": 8})
+    token = either.ask("sa_fleet", "nodes/createJoinToken", poolId=pool_id).data["joinToken"]
+    inventory = {"gpus": [CARD, CARD], "vcpu": 100, "memoryGiB": 100, "diskGiB": 1000}
+    either.ask("sa_fleet", "nodes/join", poolId=pool_id, joinToken=token, inventory=inventory)
+    made = either.ask("sa_fleet", "reservations/create", poolId=pool_id, resources={"gpu": 1}).data
+    assert made["state"] == "placed"
+    return either
+
+
+def look(plane: Plane) -> HostLook:
+    [found] = plane.store.view(lambda tx: tx.host_looks(10, ("", "")))
+    return found
+
+
+def put(plane: Plane, table: str, column: str, value: Any) -> None:
+    update = text(f"UPDATE {table} SET {column} = :value WHERE {WHERE.get(table, 'TRUE')}")
+    plane.store.transact(lambda tx: tx._connection.execute(update, {"value": value}))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("table", "column", "value"), cells(TOLD))
+def test_it_is_another_when_this_is(booked: Plane, table: str, column: str, value: Any) -> None:
+    before = look(booked)
+    put(booked, table, column, value)
+    after = look(booked)
+    assert (after.pool_id, after.node_id) == (before.pool_id, before.node_id)
+    assert after.told != before.told
+
+
+@pytest.mark.parametrize(("table", "column", "value"), cells(NOT_TOLD))
+def test_it_is_the_same_whatever_this_is(booked: Plane, table: str, column: str, value: Any) -> None:
+    before = look(booked)
+    put(booked, table, column, value)
+    assert look(booked) == before
+
+
+def test_who_has_booked_a_device_is_not_told(booked: Plane) -> None:
+    [held] = booked.ask("sa_fleet", "reservations/list").data["items"]
+    before = look(booked)
+    booked.ask("sa_fleet", "reservations/end", reservationId=held["id"])
+    assert look(booked).told != before.told
+    booked.ask("sa_fleet", "reservations/create", poolId=held["poolId"], resources={"gpu": 1})
+    assert look(booked).told == before.told
+
+
+def test_every_column_of_these_tables_is_spoken_of_here() -> None:
+    names = {"id", "pool_id", "node_id", "owner_id", "site_id", "idempotency_key", "created_by", "archived_at"} | {
+        "region",
+        "revision",
+    }
+    for table in TOLD:
+        spoken = names | set(TOLD[table]) | set(NOT_TOLD.get(table, {}))
+        assert {column.name for column in t.metadata.tables[table].columns} <= spoken
+
+
+def test_text_that_looks_like_two_devices_is_not_told_as_two(booked: Plane) -> None:
+    put(booked, "node_devices", "product", 'a",null,80]')
+    one = look(booked).told
+    put(booked, "node_devices", "product", "a")
+    put(booked, "node_devices", "profile", ",80]")
+    assert look(booked).told != one
