@@ -259,6 +259,14 @@ def what_is_active_is_metered(found: Found) -> Iterator[str]:
                 yield f"{reservation_id} is metered on {row['meter']} in a pool of {model}"
 
 
+def times_never_run_backwards(found: Found) -> Iterator[str]:
+    """No invariant of its own: each step of a reservation is no earlier than the one before it."""
+    for reservation_id, r in found.reservations.items():
+        times = [r[name] for name in ("created_at", "placed_at", "activated_at", "ended_at") if r[name] is not None]
+        if times != sorted(times):
+            yield f"{reservation_id} has the times {times}"
+
+
 CHECKS: list[tuple[str, Callable[[Found], Iterator[str]]]] = [
     ("1", used_is_what_is_booked),
     ("2", host_rows_hold_what_is_booked),
@@ -271,6 +279,7 @@ CHECKS: list[tuple[str, Callable[[Found], Iterator[str]]]] = [
     ("8", a_key_makes_one_thing),
     ("rollup", a_rollup_is_its_rows),
     ("usage", what_is_active_is_metered),
+    ("times", times_never_run_backwards),
 ]
 
 
