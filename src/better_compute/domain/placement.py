@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,12 +18,11 @@ OF_DEVICE = {"gpuProduct": "product", "vramGiB": "vram_gib", "migProfile": "prof
 
 
 class Kind(NamedTuple):
-    """What devices may be selected by: what they are, and what their host says of itself."""
+    """What devices are, and may be selected by."""
 
     product: str
     profile: str | None
     vram_gib: int | None
-    attributes: Attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,50 +35,43 @@ class Place:
 
 def choose(host: Host, reservation: Reservation) -> Place:
     """The devices that the reservation takes of a host that has room for it: of those that are free and selected the
-    ones at the lowest positions."""
+    ones at the lowest positions. Fewer than it asks for where the host was not the right one."""
     attributes = host.node.inventory.attributes
     fitting = [d.position for d in host.devices if d.free and _matches(d, attributes, reservation.selectors)]
     return Place(host.node.id, sorted(fitting)[: reservation.atoms])
 
 
-def check_selectors(kinds: Iterable[Kind], selectors: Selectors) -> list[Problem]:
-    """Rule reservation.selectors: some kind of device has all that is selected by; no kinds at all have yet to come.
-    The problems name the attributes that none has so; of what the machines are they tell the nearest product and memory
-    alone."""
-    kind, unmet = None, set(selectors)
-    products: set[str] = set()
-    sizes: set[int] = set()
-    for kind in kinds:
-        met = {name for name, values in selectors.items() if _meets(kind, name, values)}
-        if met == selectors.keys():
-            return []
-        unmet -= met
-        products.add(kind.product)
-        sizes |= set() if kind.vram_gib is None else {kind.vram_gib}
-    if kind is None:
+def check_selectors(kinds: Collection[Kind], selectors: Selectors, unsaid: Collection[str]) -> list[Problem]:
+    """Rule reservation.selectors, where no device has all that is selected by; no kinds at all have yet to come.
+    `unsaid`: the selectors besides those of devices that the host of no device meets. The problems name what none has;
+    of what the machines are they tell the nearest product and memory alone."""
+    if not kinds:
         return []
+    unmet = {
+        name
+        for name, values in selectors.items()
+        if (name in unsaid if name not in OF_DEVICE else not any(_is(kind, name, values) for kind in kinds))
+    }
     if not unmet:
         return [_refuse("selectors", "no device of this pool has all of these at once")]
+    products = {kind.product for kind in kinds}
+    sizes = {kind.vram_gib for kind in kinds if kind.vram_gib is not None}
     return [
         _refuse(f"selectors.{n}", "no device of this pool has this", _near(n, selectors[n], products, sizes))
         for n in sorted(unmet)
     ]
 
 
-def has_attributes(attributes: Attributes, selectors: Selectors) -> bool:
-    """Whether a machine says of itself what of the selectors is not about a device."""
-    return all(name in OF_DEVICE or attributes.get(name) in values for name, values in selectors.items())
-
-
 def _matches(device: Device, attributes: Attributes, selectors: Selectors) -> bool:
-    kind = Kind(device.product, device.profile, device.vram_gib, attributes)
-    return all(_meets(kind, name, values) for name, values in selectors.items())
-
-
-def _meets(kind: Kind, name: str, values: Sequence[str | int]) -> bool:
     """What the device itself is counts, and not what its host says under the same name. A number is no text."""
-    found = getattr(kind, OF_DEVICE[name]) if name in OF_DEVICE else kind.attributes.get(name)
-    return found is not None and found in values
+    return all(
+        _is(device, name, values) if name in OF_DEVICE else attributes.get(name) in values
+        for name, values in selectors.items()
+    )
+
+
+def _is(device: Device | Kind, name: str, values: Sequence[str | int]) -> bool:
+    return getattr(device, OF_DEVICE[name]) in values
 
 
 def _near(name: str, values: Sequence[str | int], products: set[str], sizes: set[int]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from better_compute.domain import reservations as rules
 from better_compute.domain.events import of_reservation
-from better_compute.domain.placement import Place, check_selectors, choose
+from better_compute.domain.placement import OF_DEVICE, Place, check_selectors, choose
 from better_compute.domain.problems import Problem
 from better_compute.domain.reservations import Reservation
 from better_compute.domain.state import Pool
@@ -74,5 +74,9 @@ class Bookings:
     def check_selectors(self, reservation: Reservation) -> Sequence[Problem]:
         """Why no device of the pool has what the reservation selects by, however free it is; nothing while there is
         no device."""
-        selectors = reservation.selectors
-        return check_selectors(self.tx.kinds(self.pool.id), selectors) if selectors else ()
+        selectors, pool_id = reservation.selectors, self.pool.id
+        if not selectors or self.tx.has_device(pool_id, selectors):
+            return ()
+        said = ({name: values} for name, values in selectors.items() if name not in OF_DEVICE)
+        unsaid = [name for one in said if not self.tx.has_device(pool_id, one) for name in one]
+        return check_selectors(self.tx.kinds(pool_id), selectors, unsaid)

@@ -8,56 +8,90 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import CursorResult, Select, and_, bindparam, exists, func, not_, or_, select, tuple_
+from sqlalchemy import ColumnElement, CursorResult, Select, and_, bindparam, exists, func, not_, or_, select
 
 from better_compute.domain.hosts import Host
-from better_compute.domain.placement import OF_DEVICE, Kind, has_attributes
-from better_compute.domain.reservations import Reservation
+from better_compute.domain.placement import OF_DEVICE, Kind
+from better_compute.domain.reservations import Reservation, Selectors
 from better_compute.storage import tables as t
-from better_compute.storage.nodes import NODES, NodeTx, inventory_of, node_of
+from better_compute.storage.attributes import FEW, sought_by
+from better_compute.storage.nodes import NODES, NodeTx, node_of
 from better_compute.storage.tables.machines import SCHEDULABLE
 
-_N, _D, _R, _Q = t.nodes.c, t.node_devices.c, t.node_resources.c, t.pool_quotas.c
+_N, _D, _R, _Q, _A = t.nodes.c, t.node_devices.c, t.node_resources.c, t.pool_quotas.c, t.node_attributes.c
 _AMOUNT: Any = bindparam("amount")
 _OF_POOL = and_(_N.pool_id == bindparam("pool_id"), SCHEDULABLE)
-_BOOKABLE = (
-    NODES.columns.add_columns(_N.free)
-    .where(_OF_POOL, tuple_(_N.free, _N.id) > tuple_(bindparam("free"), bindparam("after")))
-    .order_by(_N.free, _N.id)
-    .limit(bindparam("size"))
-)
-_PAGE = 500
-"""Machines whose attributes are looked at, at once."""
-
-# One of each machine first: the text of its inventory is long.
-_OF_EACH = (
-    select(_D.node_id, _D.product, _D.profile, _D.vram_gib)
+_KINDS = (
+    select(_D.product, _D.profile, _D.vram_gib)
     .where(_D.node_id.in_(select(_N.id).where(_OF_POOL)), _D.leaving.is_(False))
     .distinct()
-    .subquery()
 )
-_KINDS = (
-    select(_OF_EACH.c.product, _OF_EACH.c.profile, _OF_EACH.c.vram_gib, _N.inventory)
-    .join(t.nodes, _N.id == _OF_EACH.c.node_id)
-    .distinct()
+
+# Those of few are found by what they say. No pool is named then: no database is tempted to go through all of it.
+_OF_FEW = and_(
+    _N.id.in_(
+        select(_A.node_id)
+        .where(_A.pool_id == bindparam("pool_id"), _A.attribute.in_(bindparam("rarest", expanding=True)))
+        .limit(FEW)
+    ),
+    SCHEDULABLE,
 )
+# Counted, and not only looked for: no database is tempted to begin with all that have one of them.
+_SAYS_ALL = (
+    select(func.count())
+    .select_from(t.node_attributes)
+    .where(_A.node_id == _N.id, _A.attribute.in_(bindparam("attributes", expanding=True)))
+    .correlate(t.nodes)
+    .scalar_subquery()
+) == bindparam("names")
+
+
+class _By(NamedTuple):
+    """What machines are selected by: these fields of their devices, and whether by attributes; whether few have one of
+    these."""
+
+    fields: tuple[str, ...]
+    attributes: bool
+    few: bool
 
 
 @lru_cache
-def _bookable(scalars: tuple[str, ...], selected: tuple[str, ...]) -> Select[Any]:
-    """Machines with room for so much of these scalars and so many devices that are free and selected."""
-    page = _BOOKABLE
+def _bookable(scalars: tuple[str, ...], by: _By) -> Select[Any]:
+    """The first machine with room for so much of these scalars and so many devices that are free and selected."""
+    found = _selected(NODES.columns, by).where(_N.free >= bindparam("atoms")).order_by(_N.free, _N.id)
     for resource in scalars:
         row = (_R.node_id == _N.id, _R.resource == resource)
-        page = page.where(exists().where(*row, _R.provided - _R.allocated >= bindparam(f"need_{resource}")))
-    if selected:
-        free = (_D.node_id == _N.id, _D.reservation_id.is_(None), _D.leaving.is_(False))
-        fields = (_D[OF_DEVICE[name]].in_(bindparam(f"of_{name}", expanding=True)) for name in selected)
-        fitting = select(func.count()).select_from(t.node_devices).where(*free, *fields)
-        page = page.where(fitting.correlate(t.nodes).scalar_subquery() >= bindparam("atoms"))
-    return page
+        found = found.where(exists().where(*row, _R.provided - _R.allocated >= bindparam(f"need_{resource}")))
+    if by.fields:
+        found = found.where(_devices(by.fields, _D.reservation_id.is_(None)) >= bindparam("atoms"))
+    return found.limit(1)
+
+
+@lru_cache
+def _having(by: _By) -> Select[Any]:
+    """Whether there is a machine with a device that is selected, free or not."""
+    return _selected(select(_N.id), by).where(_devices(by.fields) > 0).limit(1)
+
+
+def _selected(machines: Select[Any], by: _By) -> Select[Any]:
+    """Those of a pool that can be booked, and say all that is selected by."""
+    machines = machines.where(_OF_FEW if by.few else _OF_POOL)
+    return machines.where(_SAYS_ALL) if by.attributes else machines
+
+
+def _devices(selected: tuple[str, ...], *more: ColumnElement[bool]) -> ColumnElement[int]:
+    """How many devices of a machine are there and selected."""
+    fields = (_D[OF_DEVICE[name]].in_(bindparam(f"of_{name}", expanding=True)) for name in selected)
+    there = (_D.node_id == _N.id, _D.leaving.is_(False))
+    return (
+        select(func.count())
+        .select_from(t.node_devices)
+        .where(*there, *more, *fields)
+        .correlate(t.nodes)
+        .scalar_subquery()
+    )
 
 
 _ROW = and_(
@@ -102,29 +136,33 @@ class BookingTx(NodeTx):
     """The part of `Tx` about what is booked."""
 
     def bookable(self, wish: Reservation) -> Host | None:
-        selected = [name for name in OF_DEVICE if name in wish.selectors]
-        statement = _bookable(tuple(sorted(wish.scalars)), tuple(selected))
-        given: dict[str, Any] = (
-            {"pool_id": wish.pool_id, "atoms": wish.atoms} if selected else {"pool_id": wish.pool_id}
-        )
-        given |= {f"need_{resource}": amount for resource, amount in wish.scalars.items()}
-        given |= {f"of_{name}": _of_type(name, wish.selectors[name]) for name in selected}
-        size = 1 if len(selected) == len(wish.selectors) else _PAGE
-        free, last = wish.atoms, ""
-        while rows := self._all(statement, **given, free=free, after=last, size=size):
-            for row in rows:
-                node = node_of(NODES.of(row[:-1]))
-                if has_attributes(node.inventory.attributes, wish.selectors):
-                    [host] = self._hosts([node], scalars=False)
-                    return host
-            free, last = rows[-1].free, rows[-1].id
-        return None
+        by, given = self._by(wish.pool_id, wish.selectors)
+        needs = {f"need_{resource}": amount for resource, amount in wish.scalars.items()}
+        row = self._first(_bookable(tuple(sorted(wish.scalars)), by), atoms=wish.atoms, **needs, **given)
+        if row is None:
+            return None
+        [host] = self._hosts([node_of(NODES.of(row))], scalars=False)
+        return host
+
+    def has_device(self, pool_id: str, selectors: Selectors) -> bool:
+        by, given = self._by(pool_id, selectors)
+        return self._first(_having(by), **given) is not None
 
     def kinds(self, pool_id: str) -> list[Kind]:
-        return [
-            Kind(row.product, row.profile, row.vram_gib, inventory_of(row.inventory).attributes)
-            for row in self._all(_KINDS, pool_id=pool_id)
-        ]
+        return [Kind(*row) for row in self._all(_KINDS, pool_id=pool_id)]
+
+    def _by(self, pool_id: str, selectors: Selectors) -> tuple[_By, dict[str, Any]]:
+        """How the machines are found that have what is selected by, and the values that the statement is given."""
+        fields = tuple(name for name in OF_DEVICE if name in selectors)
+        given: dict[str, Any] = {"pool_id": pool_id}
+        given |= {f"of_{name}": _of_type(name, selectors[name]) for name in fields}
+        sought = sought_by(selectors)
+        rarest = self._rarest(pool_id, sought)
+        if sought:
+            given |= {"attributes": [attribute for one in sought for attribute in one], "names": len(sought)}
+        if rarest is not None:
+            given["rarest"] = rarest
+        return _By(fields, bool(sought), rarest is not None), given
 
     def stranded(self, reservations: Collection[Reservation]) -> set[str]:
         return {row.id for row in self._all(_STRANDED, ids=[reservation.id for reservation in reservations])}

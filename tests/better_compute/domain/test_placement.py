@@ -10,7 +10,8 @@ import pytest
 from better_compute.domain.devices import Device
 from better_compute.domain.hosts import Host
 from better_compute.domain.inventory import Inventory
-from better_compute.domain.placement import Kind, Place, check_selectors, choose, has_attributes
+from better_compute.domain.placement import OF_DEVICE, Kind, Place, check_selectors, choose
+from better_compute.domain.problems import Problem
 from better_compute.domain.reservations import canonical
 from tests.builders import a_node, a_reservation
 
@@ -69,27 +70,29 @@ def test_a_device_has_all_that_is_selected_by(selectors: dict[str, Any], positio
         gpuProduct="what the machine says",
     )
     assert choose(one, wish(3, selectors)) == Place("node_1", positions)
-    assert (check_selectors(kinds(one), canonical(selectors)) == []) == bool(positions)
-    own = {name: values for name, values in canonical(selectors).items() if name in one.node.inventory.attributes}
-    assert has_attributes(one.node.inventory.attributes, own) or not positions
 
 
-def kinds(*hosts: Host) -> list[Kind]:
-    return [Kind(d.product, d.profile, d.vram_gib, h.node.inventory.attributes) for h in hosts for d in h.devices]
+def check(selectors: Mapping[str, Any], *hosts: Host) -> list[Problem]:
+    """What is said where no device of the hosts has all of it."""
+    wanted = canonical(selectors)
+    kinds = {Kind(d.product, d.profile, d.vram_gib) for h in hosts for d in h.devices}
+    said = [h.node.inventory.attributes for h in hosts if h.devices]
+    unsaid = [n for n, values in wanted.items() if n not in OF_DEVICE and not any(s.get(n) in values for s in said)]
+    return check_selectors(kinds, wanted, unsaid)
 
 
 def test_a_device_of_unknown_memory_has_none_that_could_be_selected() -> None:
-    [problem] = check_selectors(kinds(host("node_1", device(0, vram_gib=None))), canonical({"vramGiB": 80}))
+    [problem] = check({"vramGiB": 80}, host("node_1", device(0, vram_gib=None)))
     assert problem.hint == ""
 
 
 def test_where_there_is_nothing_yet_anything_may_come() -> None:
-    assert check_selectors([], canonical({"gpuProduct": HBM3, "rack": "r1"})) == []
+    assert check({"gpuProduct": HBM3, "rack": "r1"}) == []
 
 
 def test_the_attributes_that_no_device_has_are_named_with_the_nearest_product_and_memory_alone() -> None:
-    found = kinds(host("node_1", device(0), rack="r1"), host("node_2", device(0, product=NVL, vram_gib=94), rack="r2"))
-    problems = check_selectors(found, canonical({"gpuProduct": "NVIDIA H100NVL", "vramGiB": 90, "rack": "r3"}))
+    hosts = host("node_1", device(0), rack="r1"), host("node_2", device(0, product=NVL, vram_gib=94), rack="r2")
+    problems = check({"gpuProduct": "NVIDIA H100NVL", "vramGiB": 90, "rack": "r3"}, *hosts)
     assert [(p.path, p.hint) for p in problems] == [
         ("selectors.gpuProduct", f'did you mean "{NVL}"?'),
         ("selectors.rack", ""),
@@ -99,6 +102,6 @@ def test_the_attributes_that_no_device_has_are_named_with_the_nearest_product_an
 
 
 def test_what_each_has_some_of_and_none_all_is_told_as_a_whole() -> None:
-    found = kinds(host("node_1", device(0), rack="r1"), host("node_2", device(0, vram_gib=94), rack="r2"))
-    [problem] = check_selectors(found, canonical({"vramGiB": 94, "rack": "r1"}))
+    hosts = host("node_1", device(0), rack="r1"), host("node_2", device(0, vram_gib=94), rack="r2")
+    [problem] = check({"vramGiB": 94, "rack": "r1"}, *hosts)
     assert (problem.path, problem.message) == ("selectors", "no device of this pool has all of these at once")

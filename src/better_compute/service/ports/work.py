@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from better_compute.domain.hosts import Host
 from better_compute.domain.placement import Kind
-from better_compute.domain.reservations import Reservation, Status
+from better_compute.domain.reservations import Reservation, Selectors, Status
 from better_compute.domain.state import PoolState
 from better_compute.service.ports.records import EventRecord
 
@@ -71,6 +71,9 @@ class WorkTx(Protocol):
 
         The room of a row is what is stored of it: its ratio is in there, and no policy is asked.
         """
+
+    def has_device(self, pool_id: str, selectors: Selectors) -> bool:
+        """Whether a device of a machine that can be booked has all that is selected by, booked ones too."""
 
     def kinds(self, pool_id: str) -> list[Kind]:
         """The devices of the machines that can be booked, one of each kind, booked ones too; with one statement."""

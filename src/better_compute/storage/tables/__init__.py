@@ -11,7 +11,14 @@ from sqlalchemy import Column, PrimaryKeyConstraint, String, Table
 from better_compute.storage.tables.columns import Key, metadata, name, text
 from better_compute.storage.tables.directory import credentials, identities, provider_accounts, sites, tenants
 from better_compute.storage.tables.events import event_heads, events
-from better_compute.storage.tables.machines import join_tokens, node_devices, node_resources, nodes, world_machines
+from better_compute.storage.tables.machines import (
+    join_tokens,
+    node_attributes,
+    node_devices,
+    node_resources,
+    nodes,
+    world_machines,
+)
 from better_compute.storage.tables.pools import authz, pool_offers, pool_quotas, pools
 from better_compute.storage.tables.work import reservations, usage
 
@@ -25,6 +32,7 @@ __all__ = [
     "join_tokens",
     "meta",
     "metadata",
+    "node_attributes",
     "node_devices",
     "node_resources",
     "nodes",

@@ -61,6 +61,19 @@ node_resources = Table(
     sqlite_with_rowid=False,
 )
 
+# What machines say of themselves: a row for each attribute, which is known by a digest of its name and value. Machines
+# are found by it, and it by its machine.
+node_attributes = Table(
+    "node_attributes",
+    metadata,
+    name("pool_id"),
+    name("attribute"),
+    name("node_id", "nodes.id"),
+    PrimaryKeyConstraint("pool_id", "attribute", "node_id"),
+    Index(None, "node_id"),
+    sqlite_with_rowid=False,
+)
+
 join_tokens = Table(
     "join_tokens",
     metadata,

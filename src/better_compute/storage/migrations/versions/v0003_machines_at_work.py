@@ -1,9 +1,15 @@
 """What is booked on machines: their devices and resources, reservations, and what those used.
 
-Machines that are there already get their devices and resources by the reconcilers, as after any change of them.
+Machines that are there already get their devices and resources by the reconcilers, as after any change of them, and
+the rows of their attributes here: those change with their inventories alone.
 """
 
 from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,6 +18,7 @@ revision = "0003"
 down_revision = "0002"
 
 KEY = sa.String().with_variant(sa.String(collation="C"), "postgresql")
+AT_ONCE = 500
 LIVE = sa.text("state IN ('pending', 'placed', 'active')")
 
 
@@ -21,6 +28,7 @@ def upgrade() -> None:
     op.create_index(None, "nodes", ["pool_id", "free", "id"])
     _reservations()
     _machines()
+    _attributes()
     _usage()
 
 
@@ -80,6 +88,34 @@ def _machines() -> None:
         sa.CheckConstraint("provided >= 0 AND allocated >= 0", name="allocated"),
         sqlite_with_rowid=False,
     )
+
+
+def _attributes() -> None:
+    table = op.create_table(
+        "node_attributes",
+        _name("pool_id"),
+        _name("attribute"),
+        _refers("node_id", "nodes"),
+        sa.PrimaryKeyConstraint("pool_id", "attribute", "node_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(None, "node_attributes", ["node_id"])
+    nodes = sa.table("nodes", sa.column("id"), sa.column("pool_id"), sa.column("inventory"))
+    page = sa.select(nodes).where(nodes.c.id > sa.bindparam("after")).order_by(nodes.c.id).limit(AT_ONCE)
+    after = ""
+    while found := op.get_bind().execute(page, {"after": after}).all():
+        op.bulk_insert(table, [row for node in found for row in _rows(*node)])
+        after = found[-1].id
+
+
+def _rows(node_id: str, pool_id: str, inventory: str) -> Iterator[dict[str, Any]]:
+    for pair in json.loads(inventory).get("attributes", {}).items():
+        said = json.dumps(pair, separators=(",", ":"))
+        yield {
+            "pool_id": pool_id,
+            "attribute": hashlib.sha256(said.encode()).hexdigest(),
+            "node_id": node_id,
+        }
 
 
 def _usage() -> None:
