@@ -13,12 +13,13 @@ from fleetctl.desired import Desired, Place, PoolEntry
 from fleetctl.diff import ABSENT, Change, Diff, OfferDiff, PoolDiff, Removed
 from fleetctl.expected import Holding
 from fleetctl.files import FilesError
-from fleetctl.history import History, LastEvent, Reader
+from fleetctl.history import History, LastEvent, Reader, Subject
 from fleetctl.paths import Path
 from fleetctl.plan import Plan
 
 Moved = Literal["changed", "pending"]
 Kind = Moved | Literal["removed"]
+_MADE = "pool.created"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +79,9 @@ def undone(plan: Plan, read_history: Reader) -> tuple[Undone, ...]:
     found = [operation for operation in plan.operations if "drift" in operation.causes]
     if not found:
         return ()
-    last, desired = read_history({operation.pool_id for operation in found}, 0), plan.comparison.desired
-    events = [(operation, last.of(operation.subject)) for operation in found]
+    last, comparison = read_history({operation.pool_id for operation in found}, 0), plan.comparison
+    desired, made = comparison.desired, _as_made(comparison.diff)
+    events = [(operation, last.of(operation.subject) or made.get(operation.subject)) for operation in found]
     return tuple(Undone(o.n, _moved(o.changes, event, desired), event) for o, event in events)
 
 
@@ -92,11 +94,11 @@ def find(comparison: Comparison, read_history: Reader, now: int) -> Drift:
     holds = expected.holding(desired.expected, now)
     found = [_judged(one, holds) for one in _all(comparison.diff, desired)]
     rest = {one.pool_id for one in _all(comparison.outside, desired) if _judged(one, holds).expected is None}
-    last = read_history({one.pool_id for one in found}, 0)
+    last, made = read_history({one.pool_id for one in found}, 0), _as_made(comparison.diff)
     names = {name for one in found for name in (one.key, one.pool_id) if name}
     return Drift(
         comparison=comparison,
-        found=tuple(_attributed(one, last, desired) for one in found),
+        found=tuple(_attributed(one, last, made, desired) for one in found),
         outside=len(rest),
         remarks=(*_remarks(comparison), *expected.expired(desired.expected, now, names)),
     )
@@ -200,21 +202,34 @@ def _judged(drifted: Drifted, holds: Holding) -> Drifted:
     return replace(drifted, expected=expected.why(holds, names, drifted.at))
 
 
-def _attributed(drifted: Drifted, last: History, desired: Desired) -> Drifted:
+def _attributed(drifted: Drifted, last: History, made: Mapping[Subject, LastEvent], desired: Desired) -> Drifted:
     """With its last event: who moved the live side last tells drift from files that are merely ahead. Where there is no
     event, the base may tell."""
-    event = last.of((drifted.pool_id, drifted.to_tenant_id))
+    subject = drifted.pool_id, drifted.to_tenant_id
+    event = last.of(subject) or made.get(subject)
     kind = drifted.kind if drifted.kind == "removed" else _moved(drifted.changes, event, desired)
     if event is None:
         return replace(drifted, kind=kind)
     return replace(drifted, kind=kind, since=event.time, actor_id=event.actor_id, event_type=event.type, via=event.via)
 
 
+def _as_made(diff: Diff) -> Mapping[Subject, LastEvent]:
+    """What stands for the last event of owner's rows that nobody set yet: they are as their pool was made. Through
+    which change that was is not known."""
+    found: dict[Subject, LastEvent] = {}
+    for pool in (each.live.pool for each in diff.pools if each.owner_quota and each.live):
+        if pool and pool.created_by:
+            rows, time = (pool.id, pool.owner_id), pool.created_at
+            found[rows] = LastEvent(type=_MADE, subject=rows, actor_id=pool.created_by, time=time, sequence=0, via={})
+    return found
+
+
 def _moved(changes: Sequence[Change], event: LastEvent | None, desired: Desired) -> Moved:
     """Whether the live side moved, by the last event of an object; without one by what is known of its changes: what
-    was never there did not move."""
+    was never there did not move. Rows that a caller of this fleet made with their pool are this fleet's."""
     if event is None:
         was_there = any(change.before is not ABSENT for change in changes)
         return "changed" if was_there and all(change.cause in ("drift", "both") for change in changes) else "pending"
-    ours = event.actor_id in desired.callers and event.via.get("fleet") == desired.fleet
+    is_made = event.type == _MADE and event.subject[1] is not None
+    ours = event.actor_id in desired.callers and (is_made or event.via.get("fleet") == desired.fleet)
     return "pending" if ours else "changed"

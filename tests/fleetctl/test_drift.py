@@ -100,6 +100,33 @@ def test_the_owners_rows_are_an_object_of_their_own(home: Home) -> None:
     assert found["changes"] == [{"path": "ownerQuota.gpu", "before": 1, "after": 64}]
 
 
+@pytest.mark.parametrize("base", [(), ("--base-dir", "was")])
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize(("maker", "kind"), [("sa_fleet", "pending"), ("sa_hand", "changed")])
+def test_owners_rows_that_nobody_set_are_as_the_pools_maker_made_them(
+    home: Home, monkeypatch: pytest.MonkeyPatch, maker: str, kind: str, again: bool, base: tuple[str, ...]
+) -> None:
+    with home.hand(maker) as client:
+        made = client.call(
+            "pools/create", {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H100", "ownerQuota": {"gpu": 9}}
+        )
+        if again:  # the pool's own last event is another one then
+            client.call("pools/update", {"poolId": made["id"], "gpuModel": "H200"})
+    model = "H200" if again else "H100"
+    adopted = entry("", [], id=made["id"], gpuModel=model, ownerQuota={"gpu": 5})
+    del adopted["idempotencyKey"]
+    home.wish(*POOLS, adopted)
+    (home.directory.parent / "was").mkdir()
+    (home.directory.parent / "was" / "fleet.yaml").write_bytes((home.directory / "fleet.yaml").read_bytes())
+    monkeypatch.chdir(home.directory.parent)
+    [found] = home.run("drift", "--format", "json", *base).report["drift"]
+    assert (found["kind"], found["toTenantId"], found["actorId"]) == (kind, "root", maker)
+    assert (found["eventType"], found["via"]) == ("pool.created", None)
+    assert "via" not in home.run("drift", *base).out
+    report = home.run("plan", "--format", "json", *base).report
+    assert [(one["kind"], one["actorId"]) for one in report["drift"] or ()] == ([(kind, maker)] if base else [])
+
+
 @pytest.mark.parametrize(
     ("via", "kind"),
     [

@@ -130,7 +130,8 @@ def since(equal: Sequence[Drifted]) -> Iterator[Words]:
         last = f", the last {time(max(times))}" if max(times) > min(times) else ""
         actor = escape(one["actorId"] or "nobody known")
         yield Words(f"since {time(min(times))}{last} by {actor}{event}", foreign=True)
-        yield Words(_via(one["via"]), "quiet", foreign=True)
+        if not (one["toTenantId"] and one["eventType"] == "pool.created"):  # nobody knows it of rows made with a pool
+            yield Words(_via(one["via"]), "quiet", foreign=True)
 
 
 def _why(one: Drifted) -> Iterator[Words]:
