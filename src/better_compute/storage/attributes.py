@@ -55,7 +55,8 @@ class AttributeTx(Rows):
         is had by many. So many are looked at as are few, and no more."""
         if not sought:
             return None
-        counts = self._first(_counts(len(sought)), pool_id=pool_id, **{f"of_{n}": one for n, one in enumerate(sought)})
+        given = {f"of_{n}": one for n, one in enumerate(sought)}
+        counts = self._first(_counts(len(sought)), pool_id=pool_id, enough=FEW + 1, **given)
         assert counts is not None
         fewest, rarest = min(zip(counts, sought, strict=True), key=lambda pair: int(pair[0]))
         return rarest if fewest <= FEW else None
@@ -74,11 +75,11 @@ def digest_of(name: str, value: str | int) -> str:
 
 @lru_cache
 def _counts(sets: int) -> Select[Any]:
-    """How many machines have one of each set of attributes; one more than a few are as good as all."""
+    """How many machines have one of each set of attributes; more than `enough` are not counted."""
     some = (
         select(literal(1))
         .where(_A.pool_id == bindparam("pool_id"), _A.attribute.in_(bindparam(f"of_{n}", expanding=True)))
-        .limit(FEW + 1)
+        .limit(bindparam("enough"))
         .subquery()
         for n in range(sets)
     )

@@ -29,7 +29,8 @@ _KINDS = (
     .distinct()
 )
 
-# Those of few are found by what they say. No pool is named then: no database is tempted to go through all of it.
+# Those of few are found by what they say: so many at most, and no pool is named of them. No database is tempted to go
+# through all that the pool has.
 _OF_FEW = and_(
     _N.id.in_(
         select(_A.node_id)
@@ -49,12 +50,12 @@ _SAYS_ALL = (
 
 
 class _By(NamedTuple):
-    """What machines are selected by: these fields of their devices, and whether by attributes; whether few have one of
-    these."""
+    """What machines are selected by: these fields of their devices; whether an attribute that few have, and whether
+    other attributes."""
 
     fields: tuple[str, ...]
-    attributes: bool
     few: bool
+    others: bool
 
 
 @lru_cache
@@ -65,7 +66,7 @@ def _bookable(scalars: tuple[str, ...], by: _By) -> Select[Any]:
         row = (_R.node_id == _N.id, _R.resource == resource)
         found = found.where(exists().where(*row, _R.provided - _R.allocated >= bindparam(f"need_{resource}")))
     if by.fields:
-        found = found.where(_devices(by.fields, _D.reservation_id.is_(None)) >= bindparam("atoms"))
+        found = found.where(_devices(by.fields, free=True) >= bindparam("atoms"))
     return found.limit(1)
 
 
@@ -78,20 +79,16 @@ def _having(by: _By) -> Select[Any]:
 def _selected(machines: Select[Any], by: _By) -> Select[Any]:
     """Those of a pool that can be booked, and say all that is selected by."""
     machines = machines.where(_OF_FEW if by.few else _OF_POOL)
-    return machines.where(_SAYS_ALL) if by.attributes else machines
+    return machines.where(_SAYS_ALL) if by.others else machines
 
 
-def _devices(selected: tuple[str, ...], *more: ColumnElement[bool]) -> ColumnElement[int]:
-    """How many devices of a machine are there and selected."""
+def _devices(selected: tuple[str, ...], *, free: bool = False) -> ColumnElement[int]:
+    """How many devices of a machine are there and selected, or (`free`) how many of these can be booked."""
     fields = (_D[OF_DEVICE[name]].in_(bindparam(f"of_{name}", expanding=True)) for name in selected)
-    there = (_D.node_id == _N.id, _D.leaving.is_(False))
-    return (
-        select(func.count())
-        .select_from(t.node_devices)
-        .where(*there, *more, *fields)
-        .correlate(t.nodes)
-        .scalar_subquery()
-    )
+    # What is free is counted and not looked for: no database is tempted to find all that is free anywhere.
+    counted = func.count().filter(_D.reservation_id.is_(None)) if free else func.count()
+    found = select(counted).select_from(t.node_devices).where(_D.node_id == _N.id, _D.leaving.is_(False), *fields)
+    return found.correlate(t.nodes).scalar_subquery()
 
 
 _ROW = and_(
@@ -158,11 +155,11 @@ class BookingTx(NodeTx):
         given |= {f"of_{name}": _of_type(name, selectors[name]) for name in fields}
         sought = sought_by(selectors)
         rarest = self._rarest(pool_id, sought)
-        if sought:
-            given |= {"attributes": [attribute for one in sought for attribute in one], "names": len(sought)}
         if rarest is not None:
             given["rarest"] = rarest
-        return _By(fields, bool(sought), rarest is not None), given
+        if others := [one for one in sought if one is not rarest]:
+            given |= {"attributes": [attribute for one in others for attribute in one], "names": len(others)}
+        return _By(fields, rarest is not None, bool(others)), given
 
     def stranded(self, reservations: Collection[Reservation]) -> set[str]:
         return {row.id for row in self._all(_STRANDED, ids=[reservation.id for reservation in reservations])}
