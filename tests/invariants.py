@@ -31,6 +31,7 @@ TABLES = (
     t.pool_quotas,
     t.authz,
     t.nodes,
+    t.node_attributes,
     t.join_tokens,
     t.reservations,
     t.node_devices,
@@ -267,6 +268,18 @@ def times_never_run_backwards(found: Found) -> Iterator[str]:
             yield f"{reservation_id} has the times {times}"
 
 
+def attributes_are_what_machines_say(found: Found) -> Iterator[str]:
+    """No invariant of its own: machines are found by what their inventories say, all of them and by nothing else."""
+    said = {
+        (node["pool_id"], sha256(json.dumps(pair, separators=(",", ":")).encode()).hexdigest(), node["id"])
+        for node in found.nodes.values()
+        for pair in node["inventory"]["attributes"].items()
+    }
+    rows = {(row["pool_id"], row["attribute"], row["node_id"]) for row in found.rows["node_attributes"]}
+    if rows != said:
+        yield f"rows {rows - said} are too many, and {said - rows} are missing"
+
+
 CHECKS: list[tuple[str, Callable[[Found], Iterator[str]]]] = [
     ("1", used_is_what_is_booked),
     ("2", host_rows_hold_what_is_booked),
@@ -279,6 +292,7 @@ CHECKS: list[tuple[str, Callable[[Found], Iterator[str]]]] = [
     ("8", a_key_makes_one_thing),
     ("rollup", a_rollup_is_its_rows),
     ("usage", what_is_active_is_metered),
+    ("attributes", attributes_are_what_machines_say),
     ("times", times_never_run_backwards),
 ]
 

@@ -20,6 +20,7 @@ from better_compute.service import reservations as reservation_service
 from better_compute.service.ports import Tx
 from better_compute.storage import bookings
 from better_compute.storage import tables as t
+from better_compute.storage.attributes import AttributeTx
 from better_compute.storage.events import EventTx
 from better_compute.storage.nodes import NODES, NodeTx, node_of
 from better_compute.storage.pools import PoolTx
@@ -151,6 +152,11 @@ def _machines_that_leave_are_counted(patch: Patch, _: Pair) -> None:
     patch.setattr(nodes, "count_node", lambda rollup, node, many=1: count(rollup, node, abs(many)))
 
 
+def _machines_are_found_by_what_they_said(patch: Patch, _: Pair) -> None:
+    save = AttributeTx._save_attributes
+    patch.setattr(AttributeTx, "_save_attributes", lambda tx, changes: save(tx, [c for c in changes if None in c]))
+
+
 def _meters_run_on(patch: Patch, _: Pair) -> None:
     patch.setattr(UsageTx, "meter_until", lambda *_: None)
 
@@ -187,6 +193,7 @@ def _faults() -> Iterator[tuple[str, Fault]]:
         ("9: ", _machines_are_shown_to_all),
         ("rollup: ", _machines_that_leave_are_counted),
         ("usage: ", _meters_run_on),
+        ("attributes: ", _machines_are_found_by_what_they_said),
         (".* on SQLite, .* on PostgreSQL", _one_database_has_another_order),
     ):
         yield plant.__name__.strip("_").replace("_", " "), Fault(caught, plant)

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -18,13 +18,17 @@ import pytest
 from sqlalchemy import Connection, Inspector, event, inspect, text
 
 from better_compute.bootstrap.machines import Machines
+from better_compute.domain.hosts import Host
+from better_compute.domain.inventory import Inventory
 from better_compute.domain.problems import INVALID_INPUT, UNAVAILABLE, ComputeError
 from better_compute.storage import SchemaTooNewError, schema
 from better_compute.storage.database import Database
+from better_compute.storage.rows import to_json
 from better_compute.storage.store import SqlStore
 from better_compute.storage.tables import metadata
 from tests import postgres
 from tests.better_compute.storage.changes import carry_out, opened, populate
+from tests.builders import a_node
 from tests.decisions import create
 
 # Opens each database whose URL comes in, at the same moment as its siblings, and says what it found.
@@ -203,6 +207,34 @@ def test_an_older_database_with_no_machines_is_brought_to_todays_schema(
     with opened(database_url) as store:
         carry_out(store, create())
         assert store.view(lambda tx: tx.waiting_machines()) == []
+
+
+SAID: dict[str, dict[str, str | int]] = {
+    f"node_{n:04}": {"rack": f"ä{n % 7}", "row": n % 3, "slot": str(n % 3), "vramGiB": 80} for n in range(1_200)
+} | {"node_9999": {}}
+"""Machine -> what it says of itself; more than are read at once."""
+
+
+def test_what_the_machines_of_an_older_database_say_is_kept_as_if_they_joined_today(database_url: str) -> None:
+    hosts = [Host(node=a_node(node_id, inventory=Inventory(attributes=said))) for node_id, said in SAID.items()]
+    made_by_0001(database_url, None)
+    with database(database_url) as found:
+        carry_out(SqlStore(found), create())
+        rows = [{"id": host.node.id, "said": to_json(asdict(host.node.inventory))} for host in hosts]
+        row = "(id, pool_id, role, inventory, joined_at) VALUES (:id, 'pool_1', 'host', :said, 1)"
+        found.write(lambda c: c.execute(text(f"INSERT INTO nodes {row}"), rows))
+    with opened(database_url) as store:
+        migrated = store._database.read(all_said)
+        for table in ("node_attributes", "nodes"):
+            store._database.write(lambda c, t=table: c.execute(text(f"DELETE FROM {t}")))  # type: ignore[misc]
+        store.transact(lambda tx: tx.save_hosts([(None, host) for host in hosts]))
+        assert migrated == store._database.read(all_said)
+    assert len(migrated) == 4 * 1_200
+
+
+def all_said(connection: Connection) -> list[tuple[str, ...]]:
+    """The attributes of all machines, as they are kept."""
+    return [tuple(row) for row in connection.execute(text("SELECT * FROM node_attributes ORDER BY 1, 2, 3"))]
 
 
 def test_five_processes_bring_an_older_database_to_todays_schema_at_once(
