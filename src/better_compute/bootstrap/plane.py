@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -80,16 +80,14 @@ class ControlPlane:
         rounds.everywhere(self._bare)
         return count
 
-    def reconcile(self) -> Reconciled:
-        """Do what is due: let in the machines of worlds whose pool is there, and do a round. What
-        goes wrong with one is logged, and keeps no other waiting: the next round makes up for it."""
-        refusals = attempt(lambda: join_all(self._bare, self.sleep), "machines of the world wait on")
-        return Reconciled(refusals or [], rounds.everywhere(self._bare))
+    def let_in(self) -> Sequence[str]:
+        """Let in the machines of worlds whose pool is there; why others wait. What goes wrong is logged."""
+        return attempt(lambda: join_all(self._bare, self.sleep), "machines of the world wait on") or []
 
-    def reconcile_in(self, freed: Collection[str], placed: Collection[str], changed: Collection[str]) -> None:
-        """Do what is due in some pools, as `rounds.in_pools`; no failure is raised."""
-        work = partial(rounds.in_pools, self._bare, freed, placed, changed)
-        attempt(work, "what calls let go on waits for the next round")
+    def reconcile(self) -> Reconciled:
+        """Do what is due: let machines of worlds in, and do a round. What goes wrong with one is logged, and keeps no
+        other waiting: the next round makes up for it."""
+        return Reconciled(self.let_in(), rounds.everywhere(self._bare))
 
     @property
     def _bare(self) -> Service:

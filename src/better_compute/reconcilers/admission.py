@@ -115,7 +115,10 @@ def admit_in(service: Service, pool_id: str, inquiry: Inquiry) -> Counter[str]:
         heard = inquiry.ask(pool, [reservation for reservation in placed if reservation.id not in stranded])
         # Where nothing is to change, such as while billing is silent, no lock is asked for.
         if any(_next(pool, stranded, heard, service.clock(), each) != each for each in placed):
-            done += service.store.transact(partial(_some, service, pool_id, last, heard))
+            some = service.store.transact(partial(_some, service, pool_id, last, heard))
+            if some["failed"]:
+                service.after_freed(pool_id)
+            done += some
         if len(placed) < MOST:
             return done
         last = placed[-1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import partial
 
 from better_compute.domain import reservations as rules
@@ -22,7 +23,7 @@ from better_compute.service.ports import Caller, Tx
 ACTOR = Caller(identity_id=PLACER, tenant_id=ROOT)
 
 MOST = 50
-LONGEST = 200
+LONGEST = 50
 """So many wishes are tried in one transaction, and after so many milliseconds with the pool's lock no other one is
 begun: others wait for the lock."""
 
@@ -30,45 +31,86 @@ _Kind = tuple[object, ...]
 """What makes two wishes alike to every host."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """How far a pass through all that waits in a pool has come: the last that was tried, and what no host had room
+    for."""
+
+    last: Reservation | None = None
+    hopeless: frozenset[_Kind] = frozenset()
+
+
+class Turns:
+    """Pools that are gone through by turns: one in which much waits keeps no other waiting."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._passes: dict[str, _Pass] = {}
+        self._again: set[str] = set()
+
+    def __bool__(self) -> bool:
+        """Whether something is left to try."""
+        return bool(self._passes)
+
+    def add(self, pools: Collection[str] | None) -> None:
+        """Try all that waits in these pools, or in all; what is being gone through already, once more after that."""
+        for pool_id in pools_where(self._service, "pending", pools):
+            if pool_id in self._passes:
+                self._again.add(pool_id)
+            else:
+                self._passes[pool_id] = _Pass()
+
+    def go_on(self) -> Counter[str]:
+        """One turn of each pool: how many reservations reached which state. What goes wrong in one pool is logged, and
+        keeps no other pool waiting."""
+        done = Counter[str]()
+        for pool_id, so_far in list(self._passes.items()):
+            failure = f"the reservations that wait in pool {pool_id} were not all tried"
+            turn = attempt(
+                partial(self._service.store.transact, partial(_some, self._service, pool_id, so_far)), failure
+            )
+            further, some = turn or (None, Counter())
+            self._note(pool_id, further)
+            done += some
+            if some["placed"]:
+                self._service.after_placed(pool_id)
+        return done
+
+    def _note(self, pool_id: str, further: _Pass | None) -> None:
+        if further is None and pool_id in self._again:
+            self._again.remove(pool_id)
+            further = _Pass()
+        if further is None:
+            del self._passes[pool_id]
+        else:
+            self._passes[pool_id] = further
+
+
 def place_all(service: Service, pools: Collection[str] | None = None) -> Counter[str]:
-    """Try all that waits, in these pools or in all; how many reservations reached which state. What goes wrong in one
-    pool is logged, and keeps no other pool waiting."""
-    done = Counter[str]()
-    for pool_id in pools_where(service, "pending", pools):
-        failure = f"the reservations that wait in pool {pool_id} were not all tried"
-        done += attempt(partial(place_in, service, pool_id), failure) or Counter()
+    """Try all that waits, in these pools or in all: each is placed, fails, or waits on with the reason of today. How
+    many reached which state."""
+    turns, done = Turns(service), Counter[str]()
+    turns.add(pools)
+    while turns:
+        done += turns.go_on()
     return done
 
 
-def place_in(service: Service, pool_id: str) -> Counter[str]:
-    """Try all that waits in one pool: each is placed, fails, or waits on with the reason of today."""
-    done = Counter[str]()
-    last: Reservation | None = None
-    hopeless: frozenset[_Kind] = frozenset()
-    while True:
-        last, hopeless, some = service.store.transact(partial(_some, service, pool_id, last, hopeless))
-        done += some
-        if last is None:
-            return done
-
-
-def _some(
-    service: Service, pool_id: str, after: Reservation | None, hopeless: frozenset[_Kind], tx: Tx
-) -> tuple[Reservation | None, frozenset[_Kind], Counter[str]]:
-    """Try the next ones: the last that was tried, None at the end; what no host has room for in this pass; and how many
-    came to which state."""
-    tx.pool_state(pool_id, [])  # locks the pool: what waits is read when it stands still
+def _some(service: Service, pool_id: str, so_far: _Pass, tx: Tx) -> tuple[_Pass | None, Counter[str]]:
+    """Try the next ones: how far the pass has come, None at its end; and how many came to which state."""
+    tx.pool(pool_id)  # locks the pool: what waits is read when it stands still
     begun = service.clock()  # with the lock: no time was spent before, and nothing of others happened later
-    waiting = tx.oldest(pool_id, "pending", MOST, after)
+    waiting = tx.oldest(pool_id, "pending", MOST, so_far.last)
     if not waiting:
-        return None, hopeless, Counter()
+        return None, Counter()
     state = tx.pool_state(pool_id, {wish.tenant_id for wish in waiting})
     bookings = Bookings(service, tx, ACTOR, known(state), begun)
+    hopeless = so_far.hopeless
     for wish in waiting:
         hopeless |= _try(bookings, state, wish, hopeless)
         if service.clock() - begun >= LONGEST:
-            return wish, hopeless, bookings.done
-    return waiting[-1] if len(waiting) == MOST else None, hopeless, bookings.done
+            return _Pass(wish, hopeless), bookings.done
+    return _Pass(waiting[-1], hopeless) if len(waiting) == MOST else None, bookings.done
 
 
 def _try(bookings: Bookings, state: PoolState, wish: Reservation, hopeless: frozenset[_Kind]) -> frozenset[_Kind]:

@@ -25,9 +25,12 @@ class Round:
 def everywhere(service: Service) -> Round:
     """What is due in all pools. What goes wrong in one pool, or with one step, is logged, and keeps no other waiting:
     the next round makes up for it."""
-    changed = _step(hosts.vps_hosts, service) or 0
-    changed += _step(hosts.capacity_hosts, service) or 0
-    return Round(changed, _go_on(service, None, None))
+    return Round(keep_hosts(service), _go_on(service, None, None))
+
+
+def keep_hosts(service: Service) -> int:
+    """What hosts provide, in all pools; how many changed."""
+    return (_step(hosts.vps_hosts, service) or 0) + (_step(hosts.capacity_hosts, service) or 0)
 
 
 def in_pools(

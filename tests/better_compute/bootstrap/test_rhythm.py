@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,10 @@ from better_compute.bootstrap.plane import ControlPlane, opened
 from better_compute.bootstrap.rhythm import in_rhythm
 from better_compute.client import Client
 from better_compute.domain.commands import OfferPool
-from better_compute.reconcilers import admission, placer, rounds
-from better_compute.reconcilers.rounds import Round
+from better_compute.reconcilers import admission, hosts, placer, rounds
 from better_compute.service.core import Service
+from better_compute.service.ports import Spending, Verdict
+from tests.better_compute.bills import METERED, Bills
 from tests.better_compute.bootstrap.test_machines import client_of, create, until
 
 Write = Callable[[str], Path]
@@ -84,13 +86,13 @@ def test_why_machines_wait_is_logged_when_it_changes_and_not_every_round(
     write: Write, database: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rounds_done: list[object] = []
-    everywhere = rounds.everywhere
+    keep_hosts = rounds.keep_hosts
 
-    def noted(service: Service) -> Round:
+    def noted(service: Service) -> int:
         rounds_done.append(service)
-        return everywhere(service)
+        return keep_hosts(service)
 
-    monkeypatch.setattr(rounds, "everywhere", noted)
+    monkeypatch.setattr(rounds, "keep_hosts", noted)
     with opened(database, SYSTEM, write(ONE.replace("H100 80GB HBM3", "A100-SXM4-80GB"))) as plane:
         create(client_of(plane))
         caplog.clear()
@@ -107,16 +109,18 @@ def test_no_failure_ends_it(
         raise RuntimeError("a fault")
 
     with opened(database, SYSTEM, write(ONE)) as plane, monkeypatch.context() as broken:
-        broken.setattr(placer, "place_all", fails)
-        broken.setattr(admission, "admit_all", fails)
-        broken.setattr(rounds, "in_pools", fails)
+        broken.setattr(hosts, "_page", fails)
+        broken.setattr(placer, "pools_where", fails)
+        broken.setattr(admission, "pools_where", fails)
         with in_rhythm(plane, every=0.05) as served:
             client = client_of(served)
             reservation = client.reservations.create(create(client), {"gpu": 1})
-            until(lambda: caplog.text.count(" waits for the next round") > 5)
-            until(lambda: "what calls let go on waits" in caplog.text)
+            waits = client.reservations.create(reservation.pool_id, {"gpu": 1})
+            client.reservations.end(reservation.id)
+            failures = ("hosts waits for the next", "what waits is", "what is placed waits", "what calls let go on")
+            until(lambda: all(failure in caplog.text for failure in failures))
             broken.undo()
-            until(lambda: state(client, reservation) == "active")
+            until(lambda: state(client, waits) == "active")
 
 
 def test_a_call_does_not_wait_for_what_it_lets_go_on_nor_does_the_end(
@@ -124,18 +128,22 @@ def test_a_call_does_not_wait_for_what_it_lets_go_on_nor_does_the_end(
 ) -> None:
     held, entered = threading.Event(), threading.Event()
 
-    def waits(*_: object) -> None:
+    def waits(*_: object) -> Counter[str]:
         entered.set()
         held.wait(20)
+        return Counter()
 
-    monkeypatch.setattr(rounds, "in_pools", waits)
+    monkeypatch.setattr(placer.Turns, "go_on", waits)
+    monkeypatch.setattr(admission, "admit_all", waits)
     with opened(database, SYSTEM, write(ONE)) as plane:
         with in_rhythm(plane, every=NEVER) as served:
             client = client_of(served)
-            reservation = client.reservations.create(create(client), {"gpu": 1})
+            first, _ = (client.reservations.create(create(client), {"gpu": 1}) for _ in range(2))
+            client.reservations.end(first.id)
             assert entered.wait(20)
-            client.reservations.end(reservation.id)
             begin = time.monotonic()
+            client.reservations.create(first.pool_id, {"gpu": 1})
+            assert time.monotonic() - begin < 5
         assert time.monotonic() - begin < 5
         held.set()
 
@@ -143,27 +151,58 @@ def test_a_call_does_not_wait_for_what_it_lets_go_on_nor_does_the_end(
 def test_however_often_a_pool_is_told_of_it_is_looked_at_as_often_as_there_is_time(
     plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[list[list[str]]] = []
+    looked: dict[str, list[Any]] = {"pending": [], "placed": [], "hosts": []}
     held = threading.Event()
 
-    def look(_: object, *pools: Collection[str]) -> None:
-        seen.append([sorted(kind) for kind in pools])
-        held.wait(20)
+    def look(_: object, state: str, pools: Collection[str] | None) -> list[str]:
+        looked[state].append(None if pools is None else sorted(pools))
+        if pools:
+            held.wait(20)
+        return []
 
-    monkeypatch.setattr(rounds, "in_pools", look)
+    monkeypatch.setattr(placer, "pools_where", look)
+    monkeypatch.setattr(admission, "pools_where", look)
+    monkeypatch.setattr(hosts, "hosts_in", lambda _, pools: looked["hosts"].append(sorted(pools)))
     with in_rhythm(plane, every=NEVER) as served:
+        until(lambda: looked["placed"] == [None])
         for _ in range(100):
             served.service.freed("pool_1")
-        until(lambda: len(seen) == 1)
+        until(lambda: len(looked["pending"]) == len(looked["placed"]) == 2)
         for _ in range(100):
             served.service.freed("pool_1")
         held.set()
-        until(lambda: len(seen) == 2)
+        until(lambda: len(looked["pending"]) == len(looked["placed"]) == 3)
         served.service.placed("pool_2")
-        until(lambda: len(seen) == 3)
+        until(lambda: len(looked["placed"]) == 4)
         served.service.changed("pool_3")
-        until(lambda: len(seen) == 4)
-    assert seen == [[["pool_1"], [], []], [["pool_1"], [], []], [[], ["pool_2"], []], [[], [], ["pool_3"]]]
+        until(lambda: len(looked["pending"]) == 4 and len(looked["placed"]) == 5)
+    assert looked == {
+        "pending": [None, ["pool_1"], ["pool_1"], ["pool_3"]],
+        "placed": [None, ["pool_1"], ["pool_1"], ["pool_2"], ["pool_3"]],
+        "hosts": [["pool_3"]],
+    }
+
+
+def test_a_billing_that_says_nothing_keeps_nothing_from_being_placed(write: Write, database_url: str) -> None:
+    asked, held = threading.Event(), threading.Event()
+
+    def check(_: Spending) -> Verdict:
+        if threading.current_thread() is not threading.main_thread():
+            asked.set()
+            held.wait(20)
+        return Verdict(allowed=True)
+
+    with opened(database_url, SYSTEM, write(ONE)) as plane:
+        plane = replace(plane, service=replace(plane.service, billing=Bills(check)))
+        with in_rhythm(plane, every=NEVER) as served:
+            client = client_of(served)
+            pool_id = create(client, policy=METERED)
+            first, second = (client.reservations.create(pool_id, {"gpu": 1}) for _ in range(2))
+            assert asked.wait(20)
+            client.reservations.end(first.id)
+            until(lambda: state(client, second) == "placed")
+            held.set()
+            until(lambda: state(client, second) == "active")
 
 
 def without_hook(plane: ControlPlane) -> ControlPlane:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -180,7 +182,7 @@ def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.
     monkeypatch.setattr(plane.store, "transact", noted)
     placer.place_all(plane.service)
     assert [seen(plane, one)[0] for one in made] == ["placed"] * 4
-    assert [last and last.id for last, *_ in transactions] == [made[1], made[3], None]
+    assert [so_far and so_far.last.id for so_far, _ in transactions] == [made[1], made[3], None]
 
 
 def test_the_wait_for_the_lock_takes_nothing_of_a_transactions_time(
@@ -189,16 +191,18 @@ def test_the_wait_for_the_lock_takes_nothing_of_a_transactions_time(
     pool_id = a_pool(plane)
     made = [waiting(plane, pool_id, 1) for _ in range(3)]
     plane.join(pool_id, *[H100] * 3)
-    pool_state = PoolTx.pool_state
+    lock = PoolTx.pool
+    begun_here: set[int] = set()
 
-    def waits(self: PoolTx, pool: str, tenants: Any) -> Any:
-        plane.time.now += 0 if tenants else placer.LONGEST
-        return pool_state(self, pool, tenants)
+    def waits(self: PoolTx, pool: str) -> Any:
+        plane.time.now += 0 if id(self) in begun_here else placer.LONGEST
+        begun_here.add(id(self))
+        return lock(self, pool)
 
     with monkeypatch.context() as slow, counted() as statements:
-        slow.setattr(PoolTx, "pool_state", waits)
+        slow.setattr(PoolTx, "pool", waits)
         begun = plane.time.now
-        assert placer.place_in(plane.service, pool_id) == {"placed": 3}
+        assert placer.place_all(plane.service, [pool_id]) == {"placed": 3}
     assert len([s for s in statements if s.startswith("BEGIN IMMEDIATE")]) == 1
     placed = plane.ask("sa_acme", "reservations/get", reservationId=made[0]).data["placedAt"]
     assert placed == begun + placer.LONGEST
@@ -243,6 +247,62 @@ def test_trouble_in_one_pool_is_logged_and_stops_no_other(
         placer.place_all(plane.service)
     assert [seen(plane, one)[0] for one in made] == ["pending", "placed", "placed"]
     assert pools[0] in caplog.text
+
+
+class TestTurns:
+    def test_one_in_which_much_waits_keeps_no_other_waiting(
+        self, plane: Plane, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(placer, "MOST", 2)
+        crowded, other = sorted(a_pool(plane) for _ in range(2))
+        many = [waiting(plane, crowded, 1) for _ in range(5)]
+        one = waiting(plane, other, 1)
+        for pool_id in (crowded, other):
+            plane.join(pool_id, *[H100] * 8)
+        turns = placer.Turns(plane.service)
+        turns.add(None)
+        assert turns.go_on() == {"placed": 3}
+        assert [seen(plane, each)[0] for each in (*many, one)] == ["placed"] * 2 + ["pending"] * 3 + ["placed"]
+        assert turns
+        assert turns.go_on() == {"placed": 2}
+        assert turns.go_on() == {"placed": 1}
+        assert not turns
+
+    def test_what_is_told_of_meanwhile_is_gone_through_from_the_oldest_on(
+        self, plane: Plane, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The first of them had no room when it was its turn, and does not wait for the next round."""
+        monkeypatch.setattr(placer, "MOST", 2)
+        pool_id = a_pool(plane)
+        large, *small = [waiting(plane, pool_id, gpus) for gpus in (8, 1, 2, 2)]
+        turns = placer.Turns(plane.service)
+        turns.add(None)
+        assert turns.go_on() == {}
+        plane.join(pool_id, *[H100] * 8)
+        turns.add([pool_id])
+        turns.add([pool_id])
+        assert turns.go_on() == {"placed": 2}
+        for each in small[1:]:
+            end(plane, each)
+        done = Counter[str]()
+        while turns:
+            done += turns.go_on()
+        assert done == {"placed": 1}
+        assert [seen(plane, each)[0] for each in (large, small[0])] == ["placed", "pending"]
+
+    def test_of_a_pool_in_which_nothing_waits_there_are_none(self, plane: Plane) -> None:
+        turns = placer.Turns(plane.service)
+        turns.add([a_pool(plane, 8)])
+        assert not turns
+
+    def test_where_one_placed_something_that_is_told(self, plane: Plane) -> None:
+        empty, pool_id = a_pool(plane), a_pool(plane)
+        for each in (empty, pool_id):
+            waiting(plane, each, 1)
+        plane.join(pool_id, H100)
+        told: list[str] = []
+        placer.place_all(replace(plane.service, placed=told.append))
+        assert told == [pool_id]
 
 
 def test_several_placers_at_once_place_each_once(either: Plane) -> None:

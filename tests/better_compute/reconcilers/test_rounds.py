@@ -51,11 +51,11 @@ def test_where_something_is_placed_and_nothing_came_free_what_is_pending_is_not_
     pool_id = metered_pool(plane, 1, policy={})
     tried: list[str] = []
 
-    def noted(_: object, pool_id: str) -> Counter[str]:
+    def noted(_: object, pool_id: str, *__: object) -> tuple[None, Counter[str]]:
         tried.append(pool_id)
-        return Counter()
+        return None, Counter()
 
-    monkeypatch.setattr(placer, "place_in", noted)
+    monkeypatch.setattr(placer, "_some", noted)
     plane.reserve(pool_id)
     assert in_pools(plane.service, [pool_id]) == {"active": 1}
     assert tried == [], "nothing is pending: no lock is asked for"

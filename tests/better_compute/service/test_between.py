@@ -96,7 +96,7 @@ def test_what_was_just_placed_gives_back_what_it_holds(plane: Plane, between: Be
     pool_id = plane.hosts_pool()
     made = plane.reserve(pool_id)["id"]
     plane.join(pool_id, CARD)
-    between(lambda other: placer.place_in(other.service, pool_id))
+    between(lambda other: placer.place_all(other.service, [pool_id]))
     ended = plane.end(made)
     assert (ended["state"], "placedAt" in ended) == ("ended", True)
     assert plane.used(pool_id) == {}
