@@ -11,7 +11,7 @@ from better_compute.service.ports.machines import HostLook
 from better_compute.storage import tables as t
 from tests.better_compute.plane import CARD, Plane
 
-TOLD = {
+TOLD: dict[str, dict[str, Any]] = {
     "pools": {
         "class": "vps-host",
         "gpu_model": "H200",
@@ -40,7 +40,7 @@ TOLD = {
     },
     "node_resources": {"resource": "quux", "provided": 1, "ratio": "3", "allocated": 1},
 }
-NOT_TOLD = {
+NOT_TOLD: dict[str, dict[str, Any]] = {
     "pools": {"version": 7, "offers_version": 7, "owner_quota_version": 7, "created_at": 7, "rollup": "{}"},
     "nodes": {"joined_at": 7, "free": 1},
 }
