@@ -15,11 +15,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-import httpx
-
 from better_compute.domain.ids import derive
 from tests.e2e.booking_model import TENANTS, Operation
 from tests.e2e.conftest import Server, serving
+from tests.e2e.quick import NO_ANSWER, Quick
 from tests.linear import Done
 
 CLIENTS = 8
@@ -110,7 +109,7 @@ class Recorder:
         chance = random.Random(f"{self.seed} {number}")
         mine: dict[str, list[Operation]] = {pool: [] for pool in self.pools}
         assert self.instance.server is not None
-        with httpx.Client(base_url=self.instance.server.url, timeout=PATIENCE) as http:
+        with Quick(self.instance.server.url, PATIENCE) as http:
             turn = 0
             while self._take():
                 turn += 1
@@ -126,12 +125,12 @@ class Recorder:
             self.left -= 1
             return self.left >= 0
 
-    def _ask(self, http: httpx.Client, pool: str, operation: Operation) -> Done:
+    def _ask(self, http: Quick, pool: str, operation: Operation) -> Done:
         generation = self.instance.generation
         asked = time.monotonic()
         try:
             answer, known = self._call(http, pool, operation), True
-        except httpx.TransportError:
+        except NO_ANSWER:
             self.instance.await_next(generation)
             answer, known = None, False
         done = Done(asked, time.monotonic(), operation, answer, known)
@@ -139,7 +138,7 @@ class Recorder:
             self.histories[pool].append(done)
         return done
 
-    def _call(self, http: httpx.Client, pool: str, o: Operation) -> Any:
+    def _call(self, http: Quick, pool: str, o: Operation) -> Any:
         tenant = o.tenant if o.name in ("book", "end") else "root"
         body: dict[str, Any] = {"tenantId": tenant, "poolId": pool}
         to = {"toTenantId": o.tenant, "quota": {"gpu": o.gpus}}
@@ -166,16 +165,14 @@ class Recorder:
                 return tuple((rows.get(t, none)["max"], rows.get(t, none)["used"]) for t in TENANTS)
         return data if isinstance(data, str) else "ok"
 
-    def _post(self, http: httpx.Client, operation: str, tenant: str, body: dict[str, Any]) -> Any:
+    def _post(self, http: Quick, operation: str, tenant: str, body: dict[str, Any]) -> Any:
         """The data of an answer, or the code of a refusal. A server that could not do it did nothing: again."""
-        headers = {"authorization": f"Bearer {self.tokens[tenant]}", "x-better-compute": "1"}
         while True:
-            response = http.post(f"/api/compute/{operation}", json=body, headers=headers)
-            value = response.json()
-            if response.status_code == 200:
+            status, value = http.post(operation, self.tokens[tenant], body)
+            if status == 200:
                 return value["data"]
-            assert response.status_code < 500 or response.status_code == 503, value
-            if response.status_code != 503:
+            assert status < 500 or status == 503, value
+            if status != 503:
                 return value["error"]["code"]
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from better_compute.bootstrap import SYSTEM
@@ -18,6 +17,7 @@ from better_compute.bootstrap.plane import opened
 from better_compute.bootstrap.tokens import new_token
 from better_compute.domain.atoms import UNLIMITED
 from tests.e2e.conftest import serving
+from tests.e2e.quick import Quick
 from tests.invariants import broken
 
 GRANTED = 1_000
@@ -48,31 +48,29 @@ class Crowd:
         def client(share: tuple[int, list[dict[str, int]]]) -> list[dict[str, Any]]:
             number, mine = share
             url = self.urls[number % len(self.urls)]
-            with httpx.Client(base_url=url, timeout=60) as http:
+            with Quick(url, 60) as http:
                 return [self.ask(http, "reservations/create", resources=wish) for wish in mine]
 
         shares = [(number, wishes[number::CLIENTS]) for number in range(min(CLIENTS, len(wishes)))]
         with ThreadPoolExecutor(CLIENTS) as executor:
             return [answer for answers in executor.map(client, shares) for answer in answers]
 
-    def ask(self, http: httpx.Client, operation: str, **body: Any) -> dict[str, Any]:
-        headers = {"authorization": f"Bearer {self.token}", "x-better-compute": "1"}
+    def ask(self, http: Quick, operation: str, **body: Any) -> dict[str, Any]:
         while True:
-            given = {"tenantId": "acme", "poolId": self.pool, **body}
-            response = http.post(f"/api/compute/{operation}", json=given, headers=headers)
-            assert response.status_code in (200, 409, 503), response.text
-            if response.status_code != 503:  # nothing was done
-                answer: dict[str, Any] = response.json()
-                return answer
+            status, answer = http.post(operation, self.token, {"tenantId": "acme", "poolId": self.pool, **body})
+            assert status in (200, 409, 503), answer
+            if status != 503:  # nothing was done
+                found: dict[str, Any] = answer
+                return found
 
     def rows(self) -> dict[str, tuple[int, int]]:
-        with httpx.Client(base_url=self.urls[0], timeout=60) as http:
+        with Quick(self.urls[0], 60) as http:
             items = self.ask(http, "quotas/list")["data"]["items"]
         return {row["resource"]: (row["max"], row["used"]) for row in items}
 
     def live(self) -> list[dict[str, Any]]:
         found, cursor = [], None
-        with httpx.Client(base_url=self.urls[0], timeout=60) as http:
+        with Quick(self.urls[0], 60) as http:
             while True:
                 more: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
                 page = self.ask(http, "reservations/list", states=["placed", "active"], limit=1000, **more)["data"]
@@ -90,15 +88,14 @@ def crowd(database_url: str, tmp_path: Path) -> Iterator[Crowd]:
         tokens = {name: new_token(plane, name) for name in ("sa_fleet", "sa_acme")}
         servers = 1 if database_url.startswith("sqlite") else 2
         urls = [stack.enter_context(serving(database_url)).url for _ in range(servers)]
-        headers = {"authorization": f"Bearer {tokens['sa_fleet']}", "x-better-compute": "1"}
-        with httpx.Client(base_url=urls[0], headers=headers, timeout=60) as http:
+        with Quick(urls[0], 60) as http:
             made = {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H100", "idempotencyKey": "big"}
             policy = {"overcommit": {"vcpu": 2}}
-            pool = http.post("/api/compute/pools/create", json={"tenantId": "root", **made, "policy": policy})
-            pool_id = pool.json()["data"]["id"]
+            _, pool = http.post("pools/create", tokens["sa_fleet"], {"tenantId": "root", **made, "policy": policy})
+            pool_id = pool["data"]["id"]
             offer = {"tenantId": "root", "poolId": pool_id, "toTenantId": "acme"}
             quota = {"gpu": UNLIMITED, "vcpu": UNLIMITED}
-            assert http.post("/api/compute/pools/offer", json={**offer, "quota": quota}).status_code == 200
+            assert http.post("pools/offer", tokens["sa_fleet"], {**offer, "quota": quota})[0] == 200
         yield Crowd(database_url, urls, tokens["sa_acme"], pool_id)
 
 
@@ -118,10 +115,9 @@ def assert_exact(crowd: Crowd, answers: list[dict[str, Any]], resource: str, mos
 
 
 def test_a_row_of_a_thousand_grants_a_thousand(crowd: Crowd, database_url: str) -> None:
-    with opened(database_url, SYSTEM) as plane, httpx.Client(base_url=crowd.urls[0], timeout=60) as http:
-        headers = {"authorization": f"Bearer {new_token(plane, 'sa_fleet')}", "x-better-compute": "1"}
+    with opened(database_url, SYSTEM) as plane, Quick(crowd.urls[0], 60) as http:
         body = {"tenantId": "root", "poolId": crowd.pool, "toTenantId": "acme", "quota": {"gpu": GRANTED}}
-        assert http.post("/api/compute/quotas/set", json=body, headers=headers).status_code == 200
+        assert http.post("quotas/set", new_token(plane, "sa_fleet"), body)[0] == 200
     assert_exact(crowd, crowd.book([{"gpu": 1}] * ASKED), "gpu", GRANTED)
 
 
