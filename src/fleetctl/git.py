@@ -71,8 +71,10 @@ def answer(directory: Path, *arguments: str) -> str:
 
 
 def top(directory: Path) -> Path | None:
-    """The top of the repository that a directory is in, by the `.git` there; None outside of any. git is not asked."""
-    return next((each for each in (directory, *directory.parents) if (each / ".git").exists()), None)
+    """The top of the repository that a directory is in, wherever links lead to it, as its real path, by the `.git`
+    there; None outside of any. git is not asked."""
+    real = Path(os.path.realpath(directory))
+    return next((each for each in (real, *real.parents) if (each / ".git").exists()), None)
 
 
 def refs(directory: Path) -> list[str]:
@@ -161,7 +163,7 @@ def parent(directory: Path, commit: str) -> str | None:
 def head(directory: Path) -> str | None:
     """The commit that is checked out; None outside of git, and where there is none yet. Raises Stop where a repository
     cannot be read."""
-    if top(Path(os.path.realpath(directory))) is None:
+    if top(directory) is None:
         return None
     ran = run(directory, "rev-parse", "--git-dir")
     if ran.returncode:

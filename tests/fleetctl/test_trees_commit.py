@@ -43,6 +43,14 @@ def test_committed_files_are_of_their_commit(repository: Path) -> None:
     assert of(repository) == head(repository)
 
 
+def test_a_fleet_is_of_its_commit_also_through_a_link_from_outside(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    link = tmp_path_factory.mktemp("outside") / "link"
+    link.symlink_to(repository)
+    assert of(link) == head(repository)
+
+
 def test_files_that_the_commit_does_not_hold_are_of_none(repository: Path) -> None:
     (repository / "more").mkdir()
     (repository / "more" / "b.yml").write_text("pools: []\n")

@@ -131,7 +131,7 @@ def start(directory: Path, choices: Choices, more: Mapping[str, str]) -> Started
 
 def _check_seen(files: list[_File]) -> None:
     """Raises Stop where a repository would not see a file."""
-    top = git.top(Path(os.path.realpath(files[0].base)))
+    top = git.top(files[0].base)
     if top is None:
         return
     shown = {file.path.relative_to(top).as_posix(): file.shown for file in files}
