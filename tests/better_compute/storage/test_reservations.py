@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from random import Random
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select, text
 from sqlalchemy.exc import IntegrityError
 
 from better_compute.domain.devices import Device
@@ -526,6 +527,77 @@ def test_nothing_that_grows_is_read_whole(sqlite_url: str, monkeypatch: pytest.M
                 assert (
                     any(word in statement for word in ("GROUP BY", "DISTINCT", " IN (")) or "TEMP B-TREE" not in plan
                 ), (statement, plan)
+
+
+FOUND_BY: list[dict[str, Any]] = [
+    {"own": 77},
+    {"all": "x"},
+    {"own": [5, 1_400], "all": "x"},
+    {"all": "x", "vramGiB": 80},
+]
+"""Attributes of one machine, of two, and of all of 1,500."""
+
+
+def with_many_hosts(store: SqlStore) -> None:
+    populate(store)
+    carry_out(store, create())
+    add_hosts(store, *(saying(f"node_{n:04}", 1, own=n, all="x") for n in range(1_500)))
+
+
+@pytest.mark.parametrize("selectors", FOUND_BY, ids=str)
+def test_sqlite_goes_by_what_few_say_or_from_the_first_host_on(sqlite_url: str, selectors: dict[str, Any]) -> None:
+    wish = a_reservation(selectors=canonical(selectors))
+    with opened(sqlite_url) as store:
+        with_many_hosts(store)
+        with counted(store) as statements:
+            store.view(lambda tx: tx.bookable(wish))
+        [statement] = [s for s in statements if "ORDER BY nodes.free" in s]
+        plan = store._database.read(lambda c: explained(c, statement))
+    assert ("SEARCH nodes USING INDEX sqlite_autoindex_nodes_1 (id=?)" in plan) == ("own" in selectors)
+    assert ("SEARCH nodes USING INDEX ix_nodes_pool_id_free_id" in plan) == ("own" not in selectors)
+    assert ("TEMP B-TREE" in plan) == ("own" in selectors), "in order already"
+
+
+def test_postgresql_looks_at_few_machines_of_many(postgres_url: str) -> None:
+    with opened(postgres_url) as store:
+        with_many_hosts(store)
+        store._database.write(lambda c: c.execute(text("ANALYZE")))
+        for selectors in FOUND_BY:
+            wish = a_reservation(selectors=canonical(selectors))
+            for asked in (partial(_bookable, wish), partial(_has_device, wish)):
+                assert 1 <= looked_at(store, asked) <= 2, (selectors, asked)
+
+
+def _bookable(wish: Reservation, tx: Tx) -> bool:
+    return tx.bookable(wish) is not None
+
+
+def _has_device(wish: Reservation, tx: Tx) -> bool:
+    return tx.has_device(wish.pool_id, wish.selectors)
+
+
+def looked_at(store: SqlStore, asked: Callable[[Tx], bool]) -> int:
+    """How many rows of machines PostgreSQL reads to find one."""
+    seen: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
+        if " FROM nodes" in statement.replace("\n", ""):
+            seen.append((statement, values))
+
+    event.listen(store._database.engine, "before_cursor_execute", note)
+    try:
+        assert store.view(asked)
+    finally:
+        event.remove(store._database.engine, "before_cursor_execute", note)
+    [(statement, values)] = seen
+    explain = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {statement}"
+    [[plan]] = store._database.read(lambda c: c.exec_driver_sql(explain, values).all())
+    return round(_rows_of_nodes(plan[0]["Plan"]))
+
+
+def _rows_of_nodes(plan: dict[str, Any]) -> float:
+    rows = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0) if plan.get("Relation Name") == "nodes" else 0
+    return float(rows * plan["Actual Loops"]) + sum(map(_rows_of_nodes, plan.get("Plans", [])))
 
 
 def test_what_lives_is_found_among_much_that_is_over(sqlite_url: str) -> None:

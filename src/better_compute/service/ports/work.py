@@ -69,7 +69,8 @@ class WorkTx(Protocol):
         """The machine that the wish is placed on, without its host rows: of those with room for it that with the fewest
         devices free, and of these the first by id. None where no machine has room.
 
-        The room of a row is what is stored of it: its ratio is in there, and no policy is asked.
+        The room of a row is what is stored of it: its ratio is in there, and no policy is asked. What the machine says
+        of itself is taken from its attributes as they are kept: `choose` asks its inventory.
         """
 
     def has_device(self, pool_id: str, selectors: Selectors) -> bool:
