@@ -27,9 +27,9 @@ class NodeTx(Protocol):
     def save_hosts(
         self, changes: Sequence[HostChange], state: PoolState | None = None, events: Sequence[EventRecord] = ()
     ) -> None:
-        """Write what differs of machines of one pool whose row is locked: the machines, their devices and rows, how many
-        of the devices are free, and by which attributes they are found. With events, one for each change of the pool,
-        also its rollup: `state` is the aggregate after them."""
+        """Write what differs of machines of one pool whose row is locked: the machines, their attributes, devices and
+        rows, and how many of the devices are free. With events, one for each change of the pool, also its rollup:
+        `state` is the aggregate after them."""
 
     def nodes_there(self, ids: Collection[str]) -> set[str]:
         """Which of the machines there are."""
