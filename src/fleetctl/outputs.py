@@ -4,11 +4,10 @@ What is in one afterwards is of this run, or no result."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from msgspec import DecodeError, Struct, json
 
@@ -26,32 +25,46 @@ _KINDS = frozenset({"plan", "apply", "drift", "snapshot"})
 @dataclass(frozen=True, slots=True)
 class Kept:
     """A result that a file keeps; `path` of None: nobody wants it kept, and nothing is done. `what` people call it.
+    `journal` is the file of lines that is written beside it.
 
     First `begin`, then, once the files are read, `check`, and in the end `write`.
     """
 
     path: Path | None
     what: str
+    journal: Path | None = None
 
-    def begin(self) -> None:
-        """Remove the result of an earlier run: however this one ends, it says nothing of it. What the file itself does
-        not tell to be one stays until `write`. Raises Stop."""
+    def begin(self, request: Request) -> None:
+        """Whether it can be written, and the journal go on, as far as their names tell; then remove the result of an
+        earlier run: however this one ends, it says nothing of it. What the file itself does not tell to be one stays
+        until `write`, and all stays where nothing can be done at all. Leaves nothing behind. Raises Stop."""
+        self._check_apart(request, _named(request))
+        for path, append in ((self.path, False), (self.journal, True)):
+            if path is not None:
+                with _ahead(path):
+                    machine.check_output(path, append=append)
         if self.path is not None:
             with _ahead(self.path):
                 real = machine.replaced(self.path)
                 if real is not None and _is_result(real):
                     real.unlink()
 
-    def check(self, request: Request, wished: Desired, journal: Path | None = None) -> None:
-        """Whether it can be written, and a journal go on, in the place named. Leaves nothing behind. Raises Stop."""
-        outputs = [(path, append) for path, append in ((self.path, False), (journal, True)) if path is not None]
-        own = _own(wished, request) if outputs else frozenset()
+    def check(self, request: Request, wished: Desired) -> None:
+        """Whether what is written takes the place of nothing that the files, now read, are made of. Raises Stop."""
+        if self.path or self.journal:
+            self._check_apart(request, [*_named(request), *_own(wished, request)])
+
+    def _check_apart(self, request: Request, own: Iterable[Path]) -> None:
+        """Nor will it be read as a part of the fleet or its base. Raises Stop."""
+        is_own = frozenset(map(machine.identity, own))
         read = [Path(os.path.realpath(each)) for each in (request.directory, request.base_dir) if each is not None]
-        for path, _ in outputs:
-            _check_apart(path, own, read)
-        for path, append in outputs:
-            with _ahead(path):
-                machine.check_output(path, append=append)
+        for path in filter(None, (self.path, self.journal)):
+            real = Path(os.path.realpath(path))
+            is_read = real.suffix in SUFFIXES and any(map(real.is_relative_to, read))
+            if is_read or machine.identity(path) in is_own:
+                message = f"{path} is a file of the fleet or its base, or would be read as one: nothing was written"
+                such_as = "" if real.suffix == ".json" else ", such as one that ends in .json"
+                raise Stop(EXIT_USAGE, message, hint=f"choose another name{such_as}")
 
     def write(self, data: Callable[[], bytes]) -> tuple[str, ...]:
         """Write it whole or not at all; gives what people should know. Raises Stop, and BrokenPipeError where it is a
@@ -94,7 +107,7 @@ class _Head(Struct, rename="camel"):
     """As much of a result as tells that it is one."""
 
     format_version: int
-    kind: Any
+    kind: str
 
 
 def _is_result(path: Path) -> bool:
@@ -108,23 +121,16 @@ def _is_result(path: Path) -> bool:
     return head is not None and head.kind in _KINDS
 
 
-def _own(desired: Desired, request: Request) -> frozenset[object]:
-    """The identities of the files that the fleet is made of, and of its base where that is one file."""
+def _named(request: Request) -> list[Path]:
+    """What is named as one file: a fleet, or its base."""
+    return [path for path in (request.path, request.base_dir) if path is not None and path.is_file()]
+
+
+def _own(desired: Desired, request: Request) -> list[Path]:
+    """The files that the fleet is made of."""
     own, server = [request.directory / file for file in desired.files], desired.server
-    own += [path for path in (request.path, request.base_dir) if path is not None and path.is_file()]
     if isinstance(server, Embedded):
         # SQLite keeps them beside the file that a link leads to.
         own += [Path(os.path.realpath(server.database) + beside) for beside in ("", *_BESIDE)]
         own += [Path(server.world)] if server.world else []
-    return frozenset(map(machine.identity, own))
-
-
-def _check_apart(path: Path, own: frozenset[object], directories: list[Path]) -> None:
-    """What is written takes the place of nothing that the fleet or its base is made of, and will not be read as part of
-    either."""
-    real = Path(os.path.realpath(path))
-    is_read = real.suffix in SUFFIXES and any(map(real.is_relative_to, directories))
-    if is_read or machine.identity(path) in own:
-        message = f"{path} is a file of the fleet or its base, or would be read as one: nothing was written"
-        such_as = "" if real.suffix == ".json" else ", such as one that ends in .json"
-        raise Stop(EXIT_USAGE, message, hint=f"choose another name{such_as}")
+    return own

@@ -72,16 +72,16 @@ def apply(request: Request, how: How) -> Finished:
     """Make the plan again, have it approved, run it, and say what became of every operation. A report that is kept is
     this run's, or there is none."""
     # 1. Read the files, and the plan that was approved; an earlier run's report says nothing of this one.
-    kept = Kept(how.report_file, "report")
-    kept.begin()
+    kept = Kept(how.report_file, "report", how.journal)
+    kept.begin(request)
     wished = read(request)
     saved = None if how.plan_file is None else saved_plan(how.plan_file)
-    kept.check(request, wished, how.journal)
+    kept.check(request, wished)
 
     def agreed(live: Live) -> Request:
         assert saved is not None, "asked for a plan file alone"
         planned = _agreed(request, saved, wished, live)
-        kept.check(planned, wished, how.journal)  # its base is read too
+        kept.check(planned, wished)  # its base is read too
         return planned
 
     # 2. Choose the target; 3. read the live state, and then what a plan file asks for.

@@ -20,7 +20,7 @@ def drift(request: Request, *, out: Path | None = None) -> Finished:
     """What differs from the files, since when, and by whom. `out` keeps the report."""
     # 1. Read the files; 2. choose the target; 3. read the live state.
     kept = Kept(out, "report")
-    kept.begin()
+    kept.begin(request)
     wished = read(request)
     kept.check(request, wished)
     with opened(request, wished) as session:

@@ -19,7 +19,7 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
     ever. `detailed`: exit 2 when there is something to do, or would be outside the part that was looked at."""
     # 1. Read the files; see that the plan can be kept beside them.
     kept = Kept(out, "plan")
-    kept.begin()
+    kept.begin(request)
     wished = read(request)
     kept.check(request, wished)
     # 2. Choose the target; 3. read the live state.

@@ -16,7 +16,7 @@ def snapshot(request: Request, out: Path | None) -> FileText:
     """A snapshot of all that plan and drift read, in `out` where that is given. The files need no pool yet."""
     # 1. Read the files; see that the snapshot can be kept.
     kept = Kept(out, "snapshot")
-    kept.begin()
+    kept.begin(request)
     wished = rooted(request)
     kept.check(request, wished)
     # 2. Choose the target; 3. read the live state, and the last events of its objects.

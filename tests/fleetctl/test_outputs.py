@@ -1,0 +1,141 @@
+"""A result that a file keeps: an earlier run's goes once this one can be written, and nothing that is read is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from fleetctl.desired.load import load
+from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop
+from fleetctl.outputs import Kept
+from fleetctl.override import Override
+from fleetctl.request import Request
+
+FLEET = {"apiVersion": "fleet/v1", "tenantId": "root", "caller": "sa_fleet", "allowEmpty": True}
+RESULT = '{"formatVersion": 1, "kind": "apply"}'
+
+
+@pytest.fixture
+def request_(tmp_path: Path) -> Request:
+    """Of a fleet of one file in a folder, and of a base in another."""
+    for name in ("fleet", "base"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "fleet.yaml").write_text(json.dumps(FLEET))
+    return asking(tmp_path / "fleet", tmp_path / "base")
+
+
+def asking(path: Path, base_dir: Path | None = None) -> Request:
+    return Request(
+        path=path,
+        server=None,
+        environ={},
+        token_file=None,
+        timeout=1,
+        override=Override({}, None),
+        tell=print,
+        base_dir=base_dir,
+    )
+
+
+def result(tmp_path: Path, text: str = RESULT) -> Path:
+    path = tmp_path / "kept.json"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["plan", "apply", "drift", "snapshot"])
+def test_an_earlier_runs_result_goes_when_a_run_begins(request_: Request, tmp_path: Path, kind: str) -> None:
+    path = result(tmp_path, json.dumps({"formatVersion": 1, "kind": kind}))
+    Kept(path, "report").begin(request_)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[1]",
+        "{",
+        '{"kind": "plan"}',
+        '{"formatVersion": 1, "kind": "export"}',
+        '{"formatVersion": 1, "kind": []}',
+        '{"formatVersion": 1, "kind": {"plan": 1}}',
+        '{"formatVersion": 1, "kind": null}',
+        '{"formatVersion": "1", "kind": "plan"}',
+    ],
+)
+def test_what_does_not_say_that_it_is_a_result_stays(request_: Request, tmp_path: Path, text: str) -> None:
+    path = result(tmp_path, text)
+    Kept(path, "plan").begin(request_)
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("journal", "code"), [("no/dir/journal", EXIT_ERROR), ("fleet/journal.yaml", EXIT_USAGE), ("fleet", EXIT_ERROR)]
+)
+def test_a_result_stays_where_the_journal_beside_it_cannot_be_written(
+    request_: Request, tmp_path: Path, journal: str, code: int
+) -> None:
+    path = result(tmp_path)
+    with pytest.raises(Stop) as stopped:
+        Kept(path, "report", tmp_path / journal).begin(request_)
+    assert (stopped.value.exit_code, path.read_text()) == (code, RESULT)
+    assert sorted(os.listdir(tmp_path)) == ["base", "fleet", "kept.json"]
+
+
+@pytest.mark.parametrize("name", ["fleet/fleet.yaml", "fleet/new.yml", "base/new.yaml"])
+@pytest.mark.parametrize("is_journal", [True, False])
+def test_nothing_takes_the_place_of_what_is_read_or_would_be(
+    request_: Request, tmp_path: Path, name: str, is_journal: bool
+) -> None:
+    path = tmp_path / name
+    kept = Kept(None, "report", path) if is_journal else Kept(path, "report")
+    with pytest.raises(Stop) as stopped:
+        kept.begin(request_)
+    assert stopped.value.exit_code == EXIT_USAGE
+    assert sorted(os.listdir(path.parent)) == ["fleet.yaml"]
+
+
+def test_a_file_of_the_fleet_under_another_name_is_known_once_the_files_are_read(
+    request_: Request, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.hardlink_to(tmp_path / "fleet" / "fleet.yaml")
+    kept = Kept(link, "plan")
+    kept.begin(request_)
+    with pytest.raises(Stop) as stopped:
+        kept.check(request_, load(request_.path, caller=None, tell=print, empty_ok=True))
+    assert stopped.value.exit_code == EXIT_USAGE
+    assert json.loads(link.read_text()) == FLEET
+
+
+def test_a_fleet_or_a_base_of_one_file_is_known_by_that(request_: Request, tmp_path: Path) -> None:
+    single = result(tmp_path, json.dumps(FLEET))
+    for request in (asking(single), asking(request_.path, single)):
+        with pytest.raises(Stop):
+            Kept(single, "plan").begin(request)
+
+
+def test_it_is_written_whole_and_told_where(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    assert Kept(path, "plan").write(lambda: b"{}") == (f"The plan is in {path}",)
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"{}", 0o600)
+
+
+def test_what_nobody_wants_kept_is_not_even_made() -> None:
+    def never() -> bytes:
+        raise AssertionError
+
+    assert Kept(None, "plan").write(never) == ()
+    assert Kept(None, "plan").write_done(never) == ((), True)
+
+
+def test_what_is_done_is_told_also_where_it_cannot_be_kept(tmp_path: Path) -> None:
+    path = tmp_path / "no" / "kept.json"
+    with pytest.raises(Stop):
+        Kept(path, "report").write(lambda: b"{}")
+    said, is_kept = Kept(path, "report").write_done(lambda: b"{}")
+    assert (said, is_kept) == ((f"The report could not be written to {path}: No such file or directory",), False)
