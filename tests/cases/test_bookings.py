@@ -66,7 +66,11 @@ def test_k062_nothing_new_fits_below_what_is_in_use_until_enough_has_ended(home:
     with home.hand("sa_acme", "acme") as acme:
         made = [acme.reservations.create(pool, {"gpu": 5}).id for _ in range(4)]
     home.wish(entry("racked", {"acme": 8}))
-    assert "gpu: 8 is below the 20 in use; bookings stay, nothing new fits" in home.plan(code=3).out
+    planned = home.plan(code=3)
+    assert [f["rule"] for f in planned.report["findings"] if f["severity"] == "error"] == ["guard.belowUse"]
+    [operation] = planned.report["operations"]
+    assert "gpu: 8 is below the 20 in use; bookings stay, nothing new fits" in operation["effects"]
+    assert "8 is below the 20 in use" in home.run("plan").out
     home.apply("--allow", "belowUse=1", "--reason", "test")
     assert home.is_settled()
     with home.hand("sa_acme", "acme") as acme:

@@ -91,24 +91,29 @@ def test_k077_the_model_of_a_pool_with_machines_stays(home: Home) -> None:
     home.apply()
     with home.hand() as client:
         assert client.pools.get(pool_id("racked")).rollup.models == {"H100": 4}
+    with home.hand("sa_acme", "acme") as acme:
+        for _ in range(4):
+            assert acme.reservations.create(pool_id("racked"), {"gpu": 5}).state == "placed"
     home.wish(entry("racked", {"acme": 32}, gpuModel="H200"))
     with unchanged(home):
         blocked = home.apply("--allow", "modelChange=1", "--reason", "test", code=3)
     [finding] = [f for f in blocked.report["findings"] if f["severity"] == "error"]
     assert (finding["rule"], finding["code"]) == ("pool.update", "INVALID_STATE")
+    [operation] = blocked.report["operations"]
+    assert operation["effects"] == [
+        "meters and authorization follow the new model",
+        "20 gpu in use are metered as gpu.h200.hours from then on, no longer as gpu.h100.hours",
+        "4 machines in it have H100",
+    ]
 
 
 def test_k077_a_change_of_model_says_what_follows(home: Home) -> None:
     home.wish(entry("fra1-a", {"acme": 32}))
     home.apply()
-    home.sql("UPDATE pool_quotas SET used = 20 WHERE tenant_id = 'acme'")
     home.wish(entry("fra1-a", {"acme": 32}, gpuModel="H200"))
     planned = home.plan(code=3)
     [operation] = planned.report["operations"]
-    assert operation["effects"] == [
-        "meters and authorization follow the new model",
-        "20 gpu in use are metered as gpu.h200.hours from then on, no longer as gpu.h100.hours",
-    ]
+    assert operation["effects"] == ["meters and authorization follow the new model"]
     assert [f["rule"] for f in planned.report["findings"] if f["severity"] == "error"] == ["guard.modelChange"]
     home.apply("--allow", "modelChange=1", "--reason", "test")
     assert home.is_settled()

@@ -306,14 +306,15 @@ def test_a_policy_field_that_is_live_alone_is_shown_as_it_goes(home: Home) -> No
 
 
 def test_quota_rows_that_an_unoffer_leaves_behind_are_no_drift(home: Home) -> None:
-    home.wish(entry("fra1-h100", {"acme": 32}))
+    home.wish(entry("racked", {"acme": 32}))
     home.apply()
-    home.sql("UPDATE pool_quotas SET used = 20 WHERE tenant_id = 'acme'")
-    home.wish(entry("fra1-h100", []))
+    with home.hand("sa_acme", "acme") as acme:
+        acme.reservations.create(pool_id("racked"), {"gpu": 8})
+    home.wish(entry("racked", []))
     home.apply()
     with home.hand() as client:
-        [row] = [r for r in client.call("quotas/list", {"poolId": pool_id("fra1-h100")})["items"] if r["used"]]
-    assert (row["max"], row["used"], row["available"]) == (20, 20, 0)
+        [row] = [r for r in client.call("quotas/list", {"poolId": pool_id("racked")})["items"] if r["used"]]
+    assert (row["max"], row["used"], row["available"]) == (8, 8, 0)
     assert home.is_settled()
 
 

@@ -16,24 +16,6 @@ def warnings(ran: Ran) -> list[tuple[str, str]]:
     return sorted((f["rule"], f["path"]) for f in ran.report["findings"])
 
 
-def test_k062_a_quota_may_fall_below_what_is_in_use(home: Home) -> None:
-    home.wish(entry("fra1-h100", {"acme": 32}))
-    home.apply()
-    home.sql("UPDATE pool_quotas SET used = 20 WHERE tenant_id = 'acme'")
-    home.wish(entry("fra1-h100", {"acme": 8}))
-    planned = home.plan(code=3)
-    assert [f["rule"] for f in planned.report["findings"] if f["severity"] == "error"] == ["guard.belowUse"]
-    [operation] = planned.report["operations"]
-    assert "gpu: 8 is below the 20 in use; bookings stay, nothing new fits" in operation["effects"]
-    assert "8 is below the 20 in use" in home.run("plan").out
-    home.apply("--allow", "belowUse=1", "--reason", "test")
-    with home.hand() as client:
-        rows = client.call("quotas/list", {"poolId": pool_id("fra1-h100"), "toTenantId": "acme"})["items"]
-    [row] = [row for row in rows if row["tenantId"] == "acme"]
-    assert (row["max"], row["used"], row["available"]) == (8, 20, 0)
-    assert home.is_settled()
-
-
 def test_k063_a_mig_pool_without_its_own_row_grants_nothing_and_is_told(home: Home) -> None:
     home.wish(entry("fra1-mig", {"acme": 4}, sharing="mig"))
     planned = home.plan()
