@@ -34,7 +34,7 @@ def judged(of: Consequences, override: Override, now: int) -> Judged:
     sold, most = oversell.touched(case), case.guards.max_oversell
     found = chain(freeze.tallies(case), taken, use.tallies(case), oversell.tallies(sold, most))
     tallies = {tally.name: tally for tally in found}
-    broken = {tally.name for tally in tallies.values() if not _is_within(tally)}
+    broken = {tally.name for tally in tallies.values() if not _is_within(tally) or _is_over(tally, override)}
     if any(problem.rule == rule("rename") for problem in of.plan.comparison.problems):
         broken.add("rename")  # hazards hold that one
     problems = (
@@ -50,11 +50,13 @@ def judged(of: Consequences, override: Override, now: int) -> Judged:
 
 
 def _held(tally: Tally, override: Override) -> Iterator[Problem]:
-    """An override takes the place of the guard's own limit, also where that is the higher one."""
-    allowed = override.numbers.get(tally.name)
-    limit, lifts = tally.limit if allowed is None else allowed, rule(tally.name)
-    if limit is not None and tally.number > limit:
+    """An override takes the place of the guard's own limit, also where that is the higher one: whoever names a number
+    has seen a plan with no more than that."""
+    allowed, lifts = override.numbers.get(tally.name), rule(tally.name)
+    if _is_over(tally, override) or (allowed is None and not _is_within(tally)):
         may = tally.may if allowed is None else f"--allow {tally.name}={allowed} lets {allowed:,} pass"
+        if _is_within(tally):
+            may += f"; the guard itself would let {'all' if tally.limit is None else f'{tally.limit:,}'} pass"
         hint = f"if that is meant: {to_pass(tally.name, tally.number)}"
         yield Problem(BLOCKED, lifts, f"{tally.says}, and {may}", hint=hint, source=tally.first.source)
     elif allowed is not None and not _is_within(tally):
@@ -65,6 +67,10 @@ def _held(tally: Tally, override: Override) -> Iterator[Problem]:
 
 def _is_within(tally: Tally) -> bool:
     return tally.limit is None or tally.number <= tally.limit
+
+
+def _is_over(tally: Tally, override: Override) -> bool:
+    return tally.number > override.numbers.get(tally.name, tally.number)
 
 
 def _unneeded(broken: Collection[Allowable], override: Override) -> Iterator[Problem]:

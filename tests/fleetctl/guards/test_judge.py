@@ -176,8 +176,15 @@ def test_an_override_of_another_guard_lets_nothing_pass(name: str) -> None:
 
 
 def test_an_override_may_be_stricter_than_the_guard() -> None:
-    case, wished = archives(1)
-    assert case.blocked(files(*wished), {"archives": 0}) == [("guard.archives", "archives=1")]
+    case, wished = withdrawals(2)
+    [told] = case.judged(files(*wished), {"withdrawals": 1})
+    assert (told.rule, told.severity) == ("guard.withdrawals", "error"), "and nothing says that it is not needed"
+    assert told.message == "2 withdrawals, and --allow withdrawals=1 lets 1 pass; the guard itself would let 10 pass"
+    assert "--allow withdrawals=2" in told.hint
+    case, wished = below_use(2)
+    [told] = case.judged(files(*wished, **EVERYTHING), {"belowUse": 1})
+    assert told.message.endswith("--allow belowUse=1 lets 1 pass; the guard itself would let all pass")
+    assert case.blocked(files(*wished, **EVERYTHING), {"belowUse": 0}) == [("guard.belowUse", "belowUse=2")]
 
 
 def test_an_override_that_was_not_needed_is_told() -> None:
