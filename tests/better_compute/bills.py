@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from better_compute.api.handle import handler
 from better_compute.iam import Tokens
 from better_compute.service.billing import unreached
 from better_compute.service.ports import Spending, Verdict
-from tests.better_compute.plane import CARD, Plane
+from tests.better_compute.plane import Plane
 
 METERED = {"admission": {"budgetCheck": "meter"}}
 """A policy that wants billing's word."""
@@ -46,11 +47,8 @@ def billed(plane: Plane, bills: Bills) -> Plane:
     return plane
 
 
-def metered_pool(plane: Plane, *hosts: int, **more: object) -> str:
+def metered_pool(plane: Plane, *hosts: int, **more: Any) -> str:
     """A pool of root's whose policy wants billing's word, with hosts of so many GPUs, offered to acme and globex."""
-    pool_id = plane.pool(**{"policy": METERED, **more})
-    for gpus in hosts:
-        plane.join(pool_id, *[CARD] * gpus)
-    for tenant_id in ("acme", "globex"):
-        plane.offer(pool_id, tenant_id, quota={"gpu": 64})
+    pool_id = plane.hosts_pool(*hosts, quota={"gpu": 64}, **{"policy": METERED, **more})
+    plane.offer(pool_id, "globex", quota={"gpu": 64})
     return pool_id

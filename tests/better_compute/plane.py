@@ -12,7 +12,6 @@ from typing import Any
 from better_compute.api.handle import handler
 from better_compute.api.routes import COMMON, ROUTES
 from better_compute.domain.facts import Site, TenantStatus
-from better_compute.domain.state import QuotaRow
 from better_compute.iam import OwnTenant, Tokens
 from better_compute.service.actions import ACTIONS
 from better_compute.service.core import Service
@@ -160,24 +159,15 @@ class Plane:
         found: list[Any] = self.ask("sa_fleet", "events/list", tenantId=tenant_id, limit=1000, **more).data["items"]
         return found
 
-    def book(self, pool_id: str, tenant_id: str, resource: str, used: int) -> None:
-        """Say that so much of a row is in use, as the bookings of reservations will."""
-
-        def work(tx: Tx) -> None:
-            from sqlalchemy import text
-
-            tx._connection.execute(  # type: ignore[attr-defined]
-                text("UPDATE pool_quotas SET used = :u WHERE pool_id = :p AND tenant_id = :t AND resource = :r"),
-                {"u": used, "p": pool_id, "t": tenant_id, "r": resource},
-            )
-
-        self.store.transact(work)
-        row = self.store.view(lambda tx: tx.pool_state(pool_id, None)).rows(tenant_id)[resource]
-        assert row == QuotaRow(row.max, used)
-
     def reserve(self, pool_id: str, who: str = "sa_acme", /, **more: Any) -> Any:
         """A reservation in a pool, of one GPU unless more is said."""
         return self.ask(who, "reservations/create", {"poolId": pool_id, "resources": {"gpu": 1}, **more}).data
+
+    def book(self, pool_id: str, who: str = "sa_acme", /, **resources: int) -> str:
+        """The id of a reservation that has a place."""
+        made = self.reserve(pool_id, who, resources=resources or {"gpu": 1})
+        assert made["state"] == "placed"
+        return str(made["id"])
 
     def end(self, reservation_id: str, who: str = "sa_acme") -> Any:
         """The reservation, which is over now."""

@@ -30,11 +30,6 @@ def told(plane: Plane, kind: str) -> list[Any]:
     return [e for e in plane.events() if e["type"] == f"reservation.{kind}"]
 
 
-def used(plane: Plane, pool_id: str) -> int:
-    [row] = plane.ask("sa_acme", "pools/get", poolId=pool_id).data["quotas"]
-    return int(row["used"])
-
-
 def test_what_is_placed_becomes_active_with_one_event_of_admission(either: Plane) -> None:
     pool_id = metered_pool(either, 8, policy={})
     reservation = either.reserve(pool_id, resources={"gpu": 2})
@@ -68,7 +63,7 @@ def test_what_billing_refuses_fails_and_gives_all_back(either: Plane) -> None:
     assert admit_all(plane.service) == {"failed": 1}
     now = shown(plane, reservation)
     assert (now["state"], now["reason"], now["endedAt"]) == ("failed", "SPEND_LIMIT_REACHED", START)
-    assert used(plane, pool_id) == 0
+    assert plane.used(pool_id) == {}
     assert len(told(plane, "failed")) == 1
     bills.say = yes
     assert plane.reserve(pool_id, resources={"gpu": 2})["state"] == "placed", "its devices came free"
@@ -84,7 +79,7 @@ def test_where_billing_cannot_be_asked_it_stays_placed_and_says_so(either: Plane
     assert admit_all(plane.service) == {}
     now = shown(plane, reservation)
     assert (now["state"], now["reason"]) == ("placed", "billing could not be asked")
-    assert used(plane, pool_id) == 1
+    assert plane.used(pool_id) == {"gpu": 1}
     bills.say = yes
     assert admit_all(plane.service) == {"active": 1}
     assert "reason" not in shown(plane, reservation)
@@ -212,7 +207,7 @@ def test_what_ends_while_billing_thinks_stays_ended(plane: Plane) -> None:
     bills.say = meanwhile
     assert admit_all(plane.service) == {}
     assert shown(plane, reservation)["state"] == "ended"
-    assert used(plane, pool_id) == 0
+    assert plane.used(pool_id) == {}
 
 
 def test_what_is_placed_in_a_pool_that_was_archived_becomes_active(plane: Plane) -> None:
@@ -308,7 +303,7 @@ def test_what_ends_while_it_is_let_in_is_metered_to_its_end(either: Plane) -> No
     assert codes == ["OK"] * 8
     either.time.now += HOUR
     assert either.ask("sa_acme", "usage/list", {"from": START, "to": 2 * START}).data["items"] == []
-    assert used(either, pool_id) == 0
+    assert either.used(pool_id) == {}
 
 
 @pytest.mark.parametrize("inventory", [{"gpus": []}, {"gpus": ["NVIDIA PG506-232"]}], ids=["gone", "not understood"])

@@ -13,10 +13,8 @@ from better_compute.domain.hosts import Host
 from better_compute.domain.state import Pool
 from better_compute.reconcilers import hosts
 from better_compute.service.ports import Tx
-from tests.better_compute.plane import Plane
+from tests.better_compute.plane import CARD, Plane
 from tests.statements import counted
-
-H100 = "NVIDIA H100 80GB HBM3"
 
 
 @pytest.fixture(autouse=True)
@@ -40,12 +38,6 @@ def rows(plane: Plane, node_id: str) -> dict[str, tuple[int, str]]:
     """Total and ratio of each row."""
     found = plane.ask("sa_fleet", "nodes/get", nodeId=node_id).data["resources"]
     return {resource: (row["total"], row["ratio"]) for resource, row in found.items()}
-
-
-def book(plane: Plane, pool_id: str, **resources: int) -> str:
-    made = plane.ask("sa_fleet", "reservations/create", poolId=pool_id, resources=resources).data
-    assert made["state"] == "placed"
-    return str(made["id"])
 
 
 def kept(plane: Plane) -> tuple[int, int]:
@@ -91,8 +83,8 @@ class TestAChangeOfThePolicy:
 
     def test_never_shrinks_a_row_below_what_is_allocated(self, either: Plane) -> None:
         pool_id = either.pool(policy={"overcommit": 2}, ownerQuota={"gpu": 8, "vcpu": 1000})
-        node_id = joined(either, pool_id, H100)
-        reservation = book(either, pool_id, gpu=1, vcpu=150)
+        node_id = joined(either, pool_id, CARD)
+        reservation = either.book(pool_id, "sa_fleet", gpu=1, vcpu=150)
         policy(either, pool_id, overcommit=1)
         kept(either)
         assert rows(either, node_id)["vcpu"] == (150, "1")
@@ -102,8 +94,8 @@ class TestAChangeOfThePolicy:
 
     def test_splits_the_gpus_anew_and_keeps_what_is_booked(self, either: Plane) -> None:
         pool_id = either.pool(sharing="timeslice", policy={"gpu": {"slots": 4}}, ownerQuota={"gpu.slot": 100})
-        node_id = joined(either, pool_id, H100)
-        reservation = book(either, pool_id, **{"gpu.slot": 3})
+        node_id = joined(either, pool_id, CARD)
+        reservation = either.book(pool_id, "sa_fleet", **{"gpu.slot": 3})
         policy(either, pool_id, gpu={"slots": 2})
         kept(either)
         shown = either.ask("sa_fleet", "nodes/get", nodeId=node_id).data
@@ -148,16 +140,16 @@ class TestARowThatIsTooLarge:
 
     def test_is_not_filled_again_when_the_inventory_shrank(self, either: Plane) -> None:
         pool_id = either.pool(ownerQuota={"gpu": 8, "vcpu": 1000})
-        node_id = joined(either, pool_id, H100, H100, vcpu=192)
-        reservation = book(either, pool_id, gpu=1, vcpu=100)
-        smaller = {"gpus": [H100, H100], "vcpu": 10, "memoryGiB": 100, "diskGiB": 1000}
+        node_id = joined(either, pool_id, CARD, CARD, vcpu=192)
+        reservation = either.book(pool_id, "sa_fleet", gpu=1, vcpu=100)
+        smaller = {"gpus": [CARD, CARD], "vcpu": 10, "memoryGiB": 100, "diskGiB": 1000}
         assert either.ask("sa_fleet", "nodes/report", nodeId=node_id, inventory=smaller).code == "OK"
         self.filled(either, pool_id, node_id, reservation, booked=100, provided=10)
 
     def test_is_not_filled_again_when_the_ratio_fell(self, either: Plane) -> None:
         pool_id = either.pool(policy={"overcommit": 2}, ownerQuota={"gpu": 8, "vcpu": 1000})
-        node_id = joined(either, pool_id, H100, H100)
-        reservation = book(either, pool_id, gpu=1, vcpu=180)
+        node_id = joined(either, pool_id, CARD, CARD)
+        reservation = either.book(pool_id, "sa_fleet", gpu=1, vcpu=180)
         policy(either, pool_id, overcommit=1)
         kept(either)
         self.filled(either, pool_id, node_id, reservation, booked=180, provided=100)
@@ -171,15 +163,15 @@ class TestARowThatIsTooLarge:
         more = {"gpu": 1, "vcpu": provided + 1}
         asked = plane.ask("sa_fleet", "reservations/create", poolId=pool_id, resources=more).data
         assert (asked["state"], asked["reason"]) == ("pending", "no-capacity")
-        book(plane, pool_id, gpu=1, vcpu=provided)
+        plane.book(pool_id, "sa_fleet", gpu=1, vcpu=provided)
 
 
 class TestAModelOfWhatIsBookedAlone:
     @pytest.mark.parametrize("gpus", [[], ["Quux 9"]], ids=["no GPU", "one that is not understood"])
     def test_is_gone_when_the_booking_is(self, either: Plane, gpus: list[str]) -> None:
         pool_id = either.pool(ownerQuota={"gpu": 8})
-        node_id = joined(either, pool_id, H100)
-        reservation = book(either, pool_id, gpu=1)
+        node_id = joined(either, pool_id, CARD)
+        reservation = either.book(pool_id, "sa_fleet", gpu=1)
         has = {"gpus": gpus, "vcpu": 100, "memoryGiB": 100, "diskGiB": 1000}
         assert either.ask("sa_fleet", "nodes/report", nodeId=node_id, inventory=has).code == "OK"
         kept(either)
@@ -201,7 +193,7 @@ class TestNothingToChange:
         for body in ({"class": "vps-host"}, {"policy": {"overcommit": 1.1, "hostReserve": {"vcpu": 1}}}):
             pool_id = either.pool(**body)
             for _ in range(3):
-                joined(either, pool_id, H100, hugepages2Mi=1)
+                joined(either, pool_id, CARD, hugepages2Mi=1)
         with counted() as statements:
             assert kept(either) == (0, 0)
         assert statements
@@ -209,20 +201,20 @@ class TestNothingToChange:
         assert not any("IMMEDIATE" in statement for statement in statements)
 
     def test_costs_the_same_for_many_hosts_and_pools_as_for_one(self, plane: Plane) -> None:
-        joined(plane, plane.pool(policy={"a": 1}), H100)
+        joined(plane, plane.pool(policy={"a": 1}), CARD)
         with counted() as few:
             kept(plane)
         for n in range(3):
             pool_id = plane.pool(policy={"of": n})
             for _ in range(4):
-                joined(plane, pool_id, H100)
+                joined(plane, pool_id, CARD)
         with counted() as many:
             kept(plane)
         assert len(many) == len(few)
 
     def test_is_seen_without_reading_what_a_host_has_once_it_was_judged(self, either: Plane) -> None:
         for n in range(3):
-            joined(either, either.pool(policy={"of": n}), H100)
+            joined(either, either.pool(policy={"of": n}), CARD)
         with counted() as first:
             assert kept(either) == (0, 0)
         with counted() as again:
@@ -232,10 +224,10 @@ class TestNothingToChange:
 
     def test_is_not_believed_of_a_host_that_changed(self, either: Plane) -> None:
         pool_id = either.pool(ownerQuota={"gpu": 8, "vcpu": 1000})
-        node_id = joined(either, pool_id, H100, H100)
+        node_id = joined(either, pool_id, CARD, CARD)
         before = rows(either, node_id)
         assert kept(either) == (0, 0)
-        book(either, pool_id, gpu=1, vcpu=10)
+        either.book(pool_id, "sa_fleet", gpu=1, vcpu=10)
         assert kept(either) == (0, 0)
         update(either, "UPDATE node_resources SET provided = 7 WHERE resource = 'vcpu'")
         assert kept(either) == (0, 1)
@@ -246,7 +238,7 @@ class TestNothingToChange:
 
     def test_leaves_the_rows_of_other_hosts_as_they_are(self, plane: Plane) -> None:
         pool_id = plane.pool()
-        booked, unbooked = joined(plane, pool_id, H100), joined(plane, pool_id)
+        booked, unbooked = joined(plane, pool_id, CARD), joined(plane, pool_id)
         plane.store.transact(lambda tx: tx.save_hosts([(h, Host(node=h.node)) for h in tx.hosts_of([booked])]))
         with counted() as statements:
             assert kept(plane) == (0, 1)
@@ -258,7 +250,7 @@ class TestHostsThatWereThereBefore:
     def test_get_what_they_provide(self, either: Plane) -> None:
         """As after the migration that made the tables."""
         pool_id = either.pool()
-        node_id = joined(either, pool_id, H100)
+        node_id = joined(either, pool_id, CARD)
         before = either.ask("sa_fleet", "nodes/get", nodeId=node_id).data
         either.store.transact(lambda tx: tx.save_hosts([(h, Host(node=h.node)) for h in tx.hosts_of([node_id])]))
         assert either.ask("sa_fleet", "nodes/get", nodeId=node_id).data["resources"] == {}
@@ -270,7 +262,7 @@ class TestHostsThatWereThereBefore:
 class TestWhoGetsNone:
     def test_is_a_machine_that_a_tenant_controls(self, plane: Plane) -> None:
         pool_id = plane.pool()
-        node_id = joined(plane, pool_id, H100)
+        node_id = joined(plane, pool_id, CARD)
         plane.ask("sa_fleet", "nodes/setControl", nodeId=node_id, control="tenant")
         policy(plane, pool_id, overcommit=2)
         assert kept(plane) == (0, 0)
@@ -284,7 +276,7 @@ class TestWhoGetsNone:
 
     def test_is_a_machine_that_is_no_host(self, plane: Plane) -> None:
         pool_id = plane.pool(**{"class": "infra"})
-        node_id = joined(plane, pool_id, H100)
+        node_id = joined(plane, pool_id, CARD)
         assert kept(plane) == (0, 0)
         assert rows(plane, node_id) == {}
 
@@ -294,7 +286,7 @@ def test_every_page_of_hosts_is_kept(plane: Plane, monkeypatch: pytest.MonkeyPat
     for _ in range(2):
         pool_id = plane.pool()
         for _ in range(3):
-            joined(plane, pool_id, H100)
+            joined(plane, pool_id, CARD)
         policy(plane, pool_id, overcommit=2)
     assert kept(plane) == (0, 6)
     assert kept(plane) == (0, 0)
@@ -322,7 +314,7 @@ def test_one_pool_that_fails_keeps_no_other_from_it(
 
 def test_the_placer_goes_by_the_ratio_of_the_row(plane: Plane) -> None:
     pool_id = plane.pool(ownerQuota={"gpu": 8, "vcpu": 1000})
-    joined(plane, pool_id, H100, H100)
+    joined(plane, pool_id, CARD, CARD)
     policy(plane, pool_id, overcommit=2)
     asked = {"poolId": pool_id, "resources": {"gpu": 1, "vcpu": 150}}
     assert plane.ask("sa_fleet", "reservations/create", asked).data["state"] == "pending"
@@ -332,7 +324,7 @@ def test_the_placer_goes_by_the_ratio_of_the_row(plane: Plane) -> None:
 
 def test_of_hosts_that_are_alike_the_one_that_lost_a_row_is_mended(either: Plane) -> None:
     pool_id = either.pool()
-    nodes = sorted(joined(either, pool_id, H100) for _ in range(3))
+    nodes = sorted(joined(either, pool_id, CARD) for _ in range(3))
     before = rows(either, nodes[1])
 
     def lose(tx: Tx) -> None:

@@ -10,23 +10,12 @@ from typing import Any
 
 import pytest
 
+from better_compute.domain.usage import HOUR
 from better_compute.reconcilers import placer
 from better_compute.service.bookings import Bookings
 from better_compute.storage.pools import PoolTx
-from tests.better_compute.plane import START, Plane
+from tests.better_compute.plane import CARD, START, Plane
 from tests.statements import counted
-
-H100 = "NVIDIA H100 80GB HBM3"
-HOUR = 3_600_000
-
-
-def a_pool(plane: Plane, *hosts: int, gpu: int = 1000, **more: Any) -> str:
-    """A pool of root's that acme is offered, with hosts of so many GPUs."""
-    pool_id = plane.pool(**more)
-    for gpus in hosts:
-        plane.join(pool_id, *[H100] * gpus)
-    plane.offer(pool_id, quota={"gpu": gpu, "vcpu": 1000})
-    return pool_id
 
 
 def waiting(plane: Plane, pool_id: str, gpus: int, **more: Any) -> str:
@@ -44,64 +33,55 @@ def seen(plane: Plane, reservation_id: str) -> tuple[str, str | None]:
     return found["state"], found.get("reason")
 
 
-def end(plane: Plane, reservation_id: str) -> None:
-    assert plane.ask("sa_acme", "reservations/end", reservationId=reservation_id).code == "OK"
-
-
-def used(plane: Plane, pool_id: str, tenant_id: str = "acme") -> int:
-    rows = plane.ask("sa_fleet", "quotas/list", poolId=pool_id, toTenantId=tenant_id).data["items"]
-    return sum(row["used"] for row in rows if row["resource"] == "gpu")
-
-
 def test_what_waits_is_placed_when_capacity_comes(either: Plane) -> None:
-    pool_id = a_pool(either)
+    pool_id = either.hosts_pool()
     made = waiting(either, pool_id, 8)
     placer.place_all(either.service)
     assert seen(either, made) == ("pending", "no-capacity")
-    node_id = either.join(pool_id, *[H100] * 8)["id"]
+    node_id = either.join(pool_id, *[CARD] * 8)["id"]
     placer.place_all(either.service)
     found = either.ask("sa_fleet", "reservations/get", reservationId=made).data
     assert (found["state"], found["nodeId"], found["placedAt"]) == ("placed", node_id, START + 1)
     assert "reason" not in found
-    assert used(either, pool_id) == 8
+    assert either.used(pool_id) == {"gpu": 8}
     pending, placed = either.events(types=["reservation.*"])
     assert (placed["type"], placed["actorId"]) == ("reservation.placed", "placer")
     assert placed["data"]["before"] == pending["data"]["after"]
 
 
 def test_the_oldest_are_placed_first_and_a_small_one_passes_a_large_one(either: Plane) -> None:
-    pool_id = a_pool(either, 4)
+    pool_id = either.hosts_pool(4)
     booked = either.reserve(pool_id, resources={"gpu": 4})["id"]
     made = [waiting(either, pool_id, gpus) for gpus in (3, 5, 1, 1)]
-    end(either, booked)
+    either.end(booked)
     placer.place_all(either.service)
     assert [seen(either, one)[0] for one in made] == ["placed", "pending", "placed", "pending"]
 
 
 def test_of_the_same_moment_the_lower_id_is_the_older(either: Plane) -> None:
-    pool_id = a_pool(either)
+    pool_id = either.hosts_pool()
     made = sorted(either.reserve(pool_id, idempotencyKey=f"k{n}")["id"] for n in range(3))
-    either.join(pool_id, H100, H100)
+    either.join(pool_id, CARD, CARD)
     placer.place_all(either.service)
     assert [seen(either, one)[0] for one in made] == ["placed", "placed", "pending"]
 
 
 def test_what_does_not_fit_the_quota_any_more_waits_for_it(either: Plane) -> None:
-    pool_id = a_pool(either, gpu=8)
+    pool_id = either.hosts_pool(quota={"gpu": 8})
     first, second = (waiting(either, pool_id, gpus) for gpus in (6, 3))
     for _ in range(2):
-        either.join(pool_id, *[H100] * 8)
+        either.join(pool_id, *[CARD] * 8)
     placer.place_all(either.service)
     assert seen(either, first) == ("placed", None)
     assert seen(either, second) == ("pending", "quota")
     either.ask("sa_fleet", "quotas/set", poolId=pool_id, toTenantId="acme", quota={"gpu": 9})
     placer.place_all(either.service)
     assert seen(either, second) == ("placed", None)
-    assert used(either, pool_id) == 9
+    assert either.used(pool_id) == {"gpu": 9}
 
 
 def test_a_reason_that_stays_is_not_written_again_and_none_is_an_event(plane: Plane) -> None:
-    pool_id = a_pool(plane)
+    pool_id = plane.hosts_pool()
     waiting(plane, pool_id, 1)
     placer.place_all(plane.service)
     with counted() as statements:
@@ -111,7 +91,7 @@ def test_a_reason_that_stays_is_not_written_again_and_none_is_an_event(plane: Pl
 
 
 def test_what_waits_too_long_by_todays_policy_fails(either: Plane) -> None:
-    pool_id = a_pool(either, policy={"maxPending": "6h"})
+    pool_id = either.hosts_pool(policy={"maxPending": "6h"})
     made = waiting(either, pool_id, 1)
     either.time.now = START + 6 * HOUR
     placer.place_all(either.service)
@@ -125,7 +105,7 @@ def test_what_waits_too_long_by_todays_policy_fails(either: Plane) -> None:
 
 
 def test_a_clock_that_steps_back_lets_nothing_fail(plane: Plane) -> None:
-    pool_id = a_pool(plane, policy={"maxPending": "1s"})
+    pool_id = plane.hosts_pool(policy={"maxPending": "1s"})
     made = waiting(plane, pool_id, 1)
     plane.time.now = START - 2000
     placer.place_all(plane.service)
@@ -134,7 +114,7 @@ def test_a_clock_that_steps_back_lets_nothing_fail(plane: Plane) -> None:
 
 @pytest.mark.parametrize("how", ["unoffer", "archive"])
 def test_what_waits_in_a_pool_that_is_gone_for_its_tenant_fails(either: Plane, how: str) -> None:
-    pool_id = a_pool(either, 1)
+    pool_id = either.hosts_pool(1)
     mine = either.ask("sa_fleet", "reservations/create", poolId=pool_id, resources={"gpu": 2}).data["id"]
     made = waiting(either, pool_id, 2)
     to = {"toTenantId": "acme"} if how == "unoffer" else {}
@@ -145,8 +125,8 @@ def test_what_waits_in_a_pool_that_is_gone_for_its_tenant_fails(either: Plane, h
 
 
 def test_machines_that_cannot_be_booked_take_nothing(either: Plane) -> None:
-    pool_id = a_pool(either)
-    either.join(pool_id, "NVIDIA Quux 9", H100)
+    pool_id = either.hosts_pool()
+    either.join(pool_id, "NVIDIA Quux 9", CARD)
     made = waiting(either, pool_id, 1)
     placer.place_all(either.service)
     assert seen(either, made) == ("pending", "no-capacity")
@@ -154,17 +134,17 @@ def test_machines_that_cannot_be_booked_take_nothing(either: Plane) -> None:
 
 def test_more_than_one_transaction_holds_are_all_tried(either: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(placer, "MOST", 3)
-    pool_id = a_pool(either)
+    pool_id = either.hosts_pool()
     made = [waiting(either, pool_id, 1) for _ in range(10)]
-    either.join(pool_id, *[H100] * 9)
+    either.join(pool_id, *[CARD] * 9)
     placer.place_all(either.service)
     assert [seen(either, one)[0] for one in made] == ["placed"] * 9 + ["pending"]
 
 
 def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
-    pool_id = a_pool(plane)
+    pool_id = plane.hosts_pool()
     made = [waiting(plane, pool_id, 1) for _ in range(4)]
-    plane.join(pool_id, *[H100] * 4)
+    plane.join(pool_id, *[CARD] * 4)
     find = Bookings.find
 
     def slowly(self: Bookings, wish: Any) -> Any:
@@ -188,9 +168,9 @@ def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.
 def test_the_wait_for_the_lock_takes_nothing_of_a_transactions_time(
     plane: Plane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pool_id = a_pool(plane)
+    pool_id = plane.hosts_pool()
     made = [waiting(plane, pool_id, 1) for _ in range(3)]
-    plane.join(pool_id, *[H100] * 3)
+    plane.join(pool_id, *[CARD] * 3)
     lock = PoolTx.pool
     begun_here: set[int] = set()
 
@@ -211,7 +191,7 @@ def test_the_wait_for_the_lock_takes_nothing_of_a_transactions_time(
 def test_wishes_that_are_alike_are_tried_at_hosts_once(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand that ask for the same in a full pool cost no more than one; what differs is tried."""
     monkeypatch.setattr(placer, "MOST", 4)
-    pool_id = a_pool(plane, 1)
+    pool_id = plane.hosts_pool(1)
     for _ in range(9):
         waiting(plane, pool_id, 2)
     waiting(plane, pool_id, 3)
@@ -231,10 +211,10 @@ def test_wishes_that_are_alike_are_tried_at_hosts_once(plane: Plane, monkeypatch
 def test_trouble_in_one_pool_is_logged_and_stops_no_other(
     plane: Plane, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pools = sorted(a_pool(plane) for _ in range(3))
+    pools = sorted(plane.hosts_pool() for _ in range(3))
     made = [waiting(plane, pool_id, 1) for pool_id in pools]
     for pool_id in pools:
-        plane.join(pool_id, H100)
+        plane.join(pool_id, CARD)
     find = Bookings.find
 
     def failing(self: Bookings, wish: Any) -> Any:
@@ -254,11 +234,11 @@ class TestTurns:
         self, plane: Plane, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(placer, "MOST", 2)
-        crowded, other = sorted(a_pool(plane) for _ in range(2))
+        crowded, other = sorted(plane.hosts_pool() for _ in range(2))
         many = [waiting(plane, crowded, 1) for _ in range(5)]
         one = waiting(plane, other, 1)
         for pool_id in (crowded, other):
-            plane.join(pool_id, *[H100] * 8)
+            plane.join(pool_id, *[CARD] * 8)
         turns = placer.Turns(plane.service)
         turns.add(None)
         assert turns.go_on() == {"placed": 3}
@@ -273,17 +253,17 @@ class TestTurns:
     ) -> None:
         """The first of them had no room when it was its turn, and does not wait for the next round."""
         monkeypatch.setattr(placer, "MOST", 2)
-        pool_id = a_pool(plane)
+        pool_id = plane.hosts_pool()
         large, *small = [waiting(plane, pool_id, gpus) for gpus in (8, 1, 2, 2)]
         turns = placer.Turns(plane.service)
         turns.add(None)
         assert turns.go_on() == {}
-        plane.join(pool_id, *[H100] * 8)
+        plane.join(pool_id, *[CARD] * 8)
         turns.add([pool_id])
         turns.add([pool_id])
         assert turns.go_on() == {"placed": 2}
         for each in small[1:]:
-            end(plane, each)
+            plane.end(each)
         done = Counter[str]()
         while turns:
             done += turns.go_on()
@@ -292,34 +272,34 @@ class TestTurns:
 
     def test_of_a_pool_in_which_nothing_waits_there_are_none(self, plane: Plane) -> None:
         turns = placer.Turns(plane.service)
-        turns.add([a_pool(plane, 8)])
+        turns.add([plane.hosts_pool(8)])
         assert not turns
 
     def test_where_one_placed_something_that_is_told(self, plane: Plane) -> None:
-        empty, pool_id = a_pool(plane), a_pool(plane)
+        empty, pool_id = plane.hosts_pool(), plane.hosts_pool()
         for each in (empty, pool_id):
             waiting(plane, each, 1)
-        plane.join(pool_id, H100)
+        plane.join(pool_id, CARD)
         told: list[str] = []
         placer.place_all(replace(plane.service, placed=told.append))
         assert told == [pool_id]
 
 
 def test_several_placers_at_once_place_each_once(either: Plane) -> None:
-    pool_id = a_pool(either)
+    pool_id = either.hosts_pool()
     made = [waiting(either, pool_id, 1) for _ in range(12)]
-    either.join(pool_id, *[H100] * 8)
+    either.join(pool_id, *[CARD] * 8)
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda _: placer.place_all(either.service), range(4)))
     states = [seen(either, one)[0] for one in made]
     assert states == ["placed"] * 8 + ["pending"] * 4
-    assert used(either, pool_id) == 8
+    assert either.used(pool_id) == {"gpu": 8}
     assert len(either.events(types=["reservation.placed"])) == 8
 
 
 def test_the_ratio_of_the_row_counts_and_not_the_policys(plane: Plane) -> None:
     """The policy changed, and the host's rows did not follow yet."""
-    pool_id = a_pool(plane, 8)
+    pool_id = plane.hosts_pool(8)
     first = plane.reserve(pool_id, resources={"gpu": 1, "vcpu": 192})
     assert first["state"] == "placed"
     plane.ask("sa_fleet", "pools/update", poolId=pool_id, policy={"overcommit": 4})

@@ -18,7 +18,6 @@ def story(plane: Plane) -> str:
     plane.offer(pool_id, "globex", quota={"gpu": 1})
     plane.ask("sa_other", "quotas/set", poolId=pool_id, toTenantId="acme", quota={"gpu": 9})
     plane.ask("sa_fleet", "pools/update", poolId=pool_id, policy={"maxPending": "1h"}, gpuModel="H200")
-    plane.book(pool_id, "globex", "gpu", 1)
     plane.ask("sa_fleet", "pools/unoffer", poolId=pool_id, toTenantId="globex")
     plane.ask("sa_fleet", "pools/archive", {"poolId": pool_id}, via=VIA)
     return pool_id
@@ -50,9 +49,17 @@ def test_an_event_tells_what_was_before_and_is_after(plane: Plane) -> None:
     assert (data[3]["before"], data[3]["after"]) == ({"quota": {"gpu": 8}}, {"quota": {"gpu": 9}})
     assert [data[4][side]["gpuModel"] for side in ("before", "after")] == ["H100", "H200"]
     assert [data[4][side]["policy"] for side in ("before", "after")] == [{"maxPending": "6h"}, {"maxPending": "1h"}]
-    assert (data[5]["before"]["quota"], data[5]["after"], data[5]["keptQuota"]) == ({"gpu": 1}, None, {"gpu": 1})
+    assert (data[5]["before"]["quota"], data[5]["after"], data[5]["keptQuota"]) == ({"gpu": 1}, None, {})
     assert data[6]["unofferedTenants"] == ["acme"]
     assert [data[6][side]["version"] for side in ("before", "after")] == [2, 3]
+
+
+def test_an_unoffer_tells_of_the_quota_that_stays_for_what_runs_on(plane: Plane) -> None:
+    pool_id = plane.hosts_pool(1, quota={"gpu": 8})
+    plane.book(pool_id)
+    plane.ask("sa_fleet", "pools/unoffer", poolId=pool_id, toTenantId="acme")
+    [event] = plane.events(types=["pool.unoffered"])
+    assert (event["data"]["before"]["quota"], event["data"]["keptQuota"]) == ({"gpu": 8}, {"gpu": 1})
 
 
 def test_an_event_keeps_the_change_that_its_call_named(plane: Plane) -> None:

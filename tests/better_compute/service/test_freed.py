@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from better_compute.storage.pools import PoolTx
-from tests.better_compute.plane import START, Plane
+from tests.better_compute.plane import CARD, START, Plane
 
-H100 = "NVIDIA H100 80GB HBM3"
 STRANGE = {"gpus": ["NVIDIA Strange 9000"], "vcpu": 192, "memoryGiB": 2048}
 
 
@@ -38,7 +37,7 @@ def told(plane: Plane) -> Told:
 def test_a_machine_that_joins_brings_capacity(plane: Plane, told: Told) -> None:
     pool_id = plane.pool()
     assert told.now() == []
-    plane.join(pool_id, H100)
+    plane.join(pool_id, CARD)
     assert told.now() == [("freed", pool_id)]
     plane.try_join(pool_id, "NVIDIA A100-SXM4-80GB")
     assert told.now() == [], "it was refused"
@@ -46,14 +45,14 @@ def test_a_machine_that_joins_brings_capacity(plane: Plane, told: Told) -> None:
 
 def test_a_machine_that_changed_may_fit_and_one_that_did_not_frees_nothing(plane: Plane, told: Told) -> None:
     pool_id = plane.pool()
-    node_id = plane.join(pool_id, H100)["id"]
+    node_id = plane.join(pool_id, CARD)["id"]
     told.now()
 
     def report(**inventory: Any) -> list[tuple[str, str]]:
         plane.ask("sa_fleet", "nodes/report", nodeId=node_id, inventory=inventory)
         return told.now()
 
-    now = {"gpus": [H100, H100], "vcpu": 192, "memoryGiB": 2048}
+    now = {"gpus": [CARD, CARD], "vcpu": 192, "memoryGiB": 2048}
     assert [report(**now), report(**now)] == [[("freed", pool_id)], []]
 
     def control(**given: Any) -> list[tuple[str, str]]:
@@ -65,7 +64,7 @@ def test_a_machine_that_changed_may_fit_and_one_that_did_not_frees_nothing(plane
 
 def test_what_a_call_places_waits_to_become_active_and_frees_nothing(plane: Plane, told: Told) -> None:
     pool_id = plane.pool()
-    plane.join(pool_id, H100)
+    plane.join(pool_id, CARD)
     plane.offer(pool_id)
     told.now()
     assert plane.reserve(pool_id)["state"] == "placed"
@@ -76,7 +75,7 @@ def test_what_a_call_places_waits_to_become_active_and_frees_nothing(plane: Plan
 
 def test_what_ends_frees_what_it_had_once(plane: Plane, told: Told) -> None:
     pool_id = plane.pool()
-    plane.join(pool_id, H100)
+    plane.join(pool_id, CARD)
     plane.offer(pool_id)
     booked, waiting = plane.reserve(pool_id)["id"], plane.reserve(pool_id)["id"]
     told.now()
@@ -104,7 +103,7 @@ def test_a_pool_that_is_updated_is_told_of_where_that_changed_it(plane: Plane, t
 def test_times_are_read_when_the_pool_stands_still(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waited for the lock of a pool comes after what happened there meanwhile."""
     pool_id = plane.pool()
-    plane.join(pool_id, H100)
+    plane.join(pool_id, CARD)
     plane.offer(pool_id)
     pool_state = PoolTx.pool_state
 

@@ -33,12 +33,6 @@ def report(plane: Plane, node_id: str, *gpus: str, who: str = "sa_fleet", **more
     return plane.ask(who, "nodes/report", nodeId=node_id, inventory=inventory)
 
 
-def book(plane: Plane, pool_id: str, **resources: int) -> str:
-    made = plane.ask("sa_fleet", "reservations/create", poolId=pool_id, resources=resources or {"gpu": 1}).data
-    assert made["state"] == "placed"
-    return str(made["id"])
-
-
 def last(plane: Plane) -> tuple[str, Any, Any]:
     event = plane.events()[-1]
     return event["type"], event["data"]["before"], event["data"]["after"]
@@ -84,7 +78,7 @@ class TestWhatCanBeBooked:
     def test_counts_what_is_booked(self, either: Plane) -> None:
         pool_id = either.pool(ownerQuota={"gpu": 8, "vcpu": 8})
         node_id = either.join(pool_id, CARD, CARD)["id"]
-        reservation = book(either, pool_id, gpu=1, vcpu=8)
+        reservation = either.book(pool_id, "sa_fleet", gpu=1, vcpu=8)
         node = shown(either, node_id)
         assert (node["devices"], node["resources"]["vcpu"]["booked"]) == ({"total": 2, "booked": 1}, 8)
         check_sums(either, pool_id)
@@ -173,7 +167,7 @@ class TestAReport:
     def test_keeps_what_is_booked_and_the_model_until_it_ends(self, either: Plane) -> None:
         pool_id = either.pool(ownerQuota={"gpu": 8, "vcpu": 100})
         node_id = either.join(pool_id, CARD, CARD)["id"]
-        reservation = book(either, pool_id, gpu=2, vcpu=100)
+        reservation = either.book(pool_id, "sa_fleet", gpu=2, vcpu=100)
         report(either, node_id, CARD, vcpu=64)
         node = shown(either, node_id)
         assert node["devices"] == {"total": 1, "booked": 2}
@@ -234,7 +228,7 @@ class TestAChangeOfHands:
     def test_is_refused_while_the_machine_is_booked(self, either: Plane) -> None:
         pool_id = either.pool()
         node_id = either.join(pool_id, CARD)["id"]
-        reservation = book(either, pool_id)
+        reservation = either.book(pool_id, "sa_fleet")
         refused = self.change(either, node_id, control="tenant").error
         assert (refused["code"], refused["rule"]) == ("INVALID_STATE", "node.busy")
         either.end(reservation, "sa_fleet")
@@ -273,7 +267,7 @@ class TestRemoving:
     def test_is_refused_while_the_machine_is_booked(self, either: Plane) -> None:
         pool_id = either.pool()
         node_id = either.join(pool_id, CARD)["id"]
-        reservation = book(either, pool_id)
+        reservation = either.book(pool_id, "sa_fleet")
         refused = either.ask("sa_fleet", "nodes/remove", nodeId=node_id).error
         assert (refused["code"], refused["rule"]) == ("INVALID_STATE", "node.busy")
         either.end(reservation, "sa_fleet")

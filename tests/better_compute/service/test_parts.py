@@ -12,7 +12,7 @@ from sqlalchemy import Engine, event
 
 from better_compute.service.pages import encode_cursor
 from better_compute.service.ports import Tx
-from tests.better_compute.plane import Plane
+from tests.better_compute.plane import CARD, Plane
 from tests.better_compute.service.test_lists import KEYS, fleet, walk
 from tests.builders import a_tenant
 
@@ -23,7 +23,8 @@ def test_offers_and_rows_are_those_of_their_pools(either: Plane) -> None:
     own = either.pool("sa_acme")
     either.ask("sa_acme", "pools/offer", poolId=own, toTenantId="globex", quota={})
     either.offer(ids[1], "acme", quota={})
-    either.book(ids[3], "globex", "gpu", 3)
+    either.join(ids[3], *[CARD] * 3)
+    either.book(ids[3], "sa_globex", gpu=3)
     either.ask("sa_fleet", "pools/unoffer", poolId=ids[3], toTenantId="globex")
     for who in ("sa_fleet", "sa_acme"):
         pools = [either.get(pool["id"], who) for page in walk(either, "pools/list", 3, who) for pool in page]

@@ -170,18 +170,16 @@ def test_an_offer_again_keeps_priority_and_descendants_that_it_does_not_name(pla
 
 
 def test_a_withdrawal_lowers_the_rows_to_what_is_in_use(either: Plane) -> None:
-    pool_id = either.pool()
-    either.offer(pool_id, quota={"gpu": 8, "vcpu": 64})
-    either.book(pool_id, "acme", "gpu", 3)
+    pool_id = either.hosts_pool(8, quota={"gpu": 8, "vcpu": 64})
+    either.book(pool_id, gpu=3)
     assert either.ask("sa_fleet", "pools/unoffer", poolId=pool_id, toTenantId="acme").data == {"removed": True}
     rows = either.ask("sa_fleet", "quotas/list", poolId=pool_id, toTenantId="acme").data["items"]
     assert {(r["resource"], r["max"], r["used"], r["available"]) for r in rows} == {("gpu", 3, 3, 0), ("vcpu", 0, 0, 0)}
 
 
 def test_a_quota_below_use_shows_nothing_available(plane: Plane) -> None:
-    pool_id = plane.pool()
-    plane.offer(pool_id)
-    plane.book(pool_id, "acme", "gpu", 5)
+    pool_id = plane.hosts_pool(8, quota={"gpu": 8})
+    plane.book(pool_id, gpu=5)
     rows = plane.ask("sa_fleet", "quotas/set", poolId=pool_id, toTenantId="acme", quota={"gpu": 2}).data["items"]
     assert rows == [
         {"tenantId": "acme", "poolId": pool_id, "resource": "gpu", "max": 2, "used": 5, "available": 0},
@@ -189,10 +187,9 @@ def test_a_quota_below_use_shows_nothing_available(plane: Plane) -> None:
 
 
 def test_an_archive_removes_every_offer_and_freezes_the_rows(either: Plane) -> None:
-    pool_id = either.pool()
-    either.offer(pool_id)
+    pool_id = either.hosts_pool(8, quota={"gpu": 8})
     either.offer(pool_id, "globex")
-    either.book(pool_id, "acme", "gpu", 3)
+    either.book(pool_id, gpu=3)
     pool = either.ask("sa_fleet", "pools/archive", poolId=pool_id).data
     assert pool["archived"]
     assert pool["archivedAt"] == either.time.now
