@@ -303,12 +303,18 @@ CARDS = ((CARD, 80), ("NVIDIA H100 NVL", 94), ("NVIDIA H100 PCIe", None))
 
 
 def some_hosts(random: Random) -> list[Host]:
-    """Hosts that differ in everything that a wish may ask for."""
+    """Hosts that differ in everything that a wish may ask for; some of their devices are booked by `rsv_0`."""
     hosts = []
     for n in range(2, 26):
         cards = [random.choice(CARDS) for _ in range(random.randint(0, 4))]
         devices = [
-            Device(position=i, product=card, vram_gib=gib, profile=random.choice((None, "3g.40gb")))
+            Device(
+                position=i,
+                product=card,
+                vram_gib=gib,
+                profile=random.choice((None, "3g.40gb")),
+                reservation_id=random.choice((None, None, None, "rsv_0")),
+            )
             for i, (card, gib) in enumerate(cards)
         ]
         total = random.randint(0, 8)
@@ -355,6 +361,7 @@ def has_device(host: Host, selectors: Selectors) -> bool:
 def test_the_database_takes_the_first_host_that_has_room(pools: SqlStore) -> None:
     random = Random(7)
     hosts = some_hosts(random)
+    save(pools, None, a_reservation("rsv_0"))
     add_hosts(pools, *hosts)
     everything = [host(pools), *hosts]
     placed = had = 0
