@@ -16,14 +16,20 @@ from tests.better_compute.reconcilers.test_admission import shown
 from tests.statements import counted
 
 
-def test_what_admission_refuses_makes_room_for_what_waits_in_the_same_round(either: Plane) -> None:
-    bills = Bills()
-    plane = billed(either, bills)
+def placed_and_pending(plane: Plane) -> tuple[str, Any, Any]:
+    """A pool whose only GPU the first of two reservations has; billing's word is wanted."""
     pool_id = metered_pool(plane, 1)
     first = plane.reserve(pool_id)
     plane.time.now += 1
     second = plane.reserve(pool_id)
     assert (first["state"], second["state"]) == ("placed", "pending")
+    return pool_id, first, second
+
+
+def test_what_admission_refuses_makes_room_for_what_waits_in_the_same_round(either: Plane) -> None:
+    bills = Bills()
+    plane = billed(either, bills)
+    pool_id, first, second = placed_and_pending(plane)
     bills.say = no
     assert everywhere(plane.service).reservations == {"failed": 1, "placed": 1}
     assert [shown(plane, r)["state"] for r in (first, second)] == ["failed", "placed"]
@@ -36,10 +42,7 @@ def test_what_admission_refuses_makes_room_for_what_waits_in_the_same_round(eith
 def test_what_is_refused_makes_room_in_its_pool_at_once(either: Plane, freed: bool) -> None:
     bills = Bills()
     plane = billed(either, bills)
-    pool_id = metered_pool(plane, 1)
-    first = plane.reserve(pool_id)
-    plane.time.now += 1
-    second = plane.reserve(pool_id)
+    pool_id, first, second = placed_and_pending(plane)
     bills.say = no
     assert in_pools(plane.service, [pool_id] * freed, [pool_id]) == {"failed": 1, "placed": 1}
     assert [shown(plane, r)["state"] for r in (first, second)] == ["failed", "placed"]
