@@ -38,16 +38,17 @@ NOTHING = Asked()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """What differs. `settled` are the files on the pools that they mean, and so is the fleet of the base in `was`.
-    `diff` is what was selected, `outside` the rest; `entries` and `offers` count those selected. `problems` are those
-    of identity, hazards and base: an error blocks; `renamed` are ids of removed pools that seem to be renamed. `held`
-    are the further bases that only guard, settled; `in_force` is what holds of the files and of every base."""
+    `diff` is what was selected, `outside` the rest; `selected` are the ids of the entries that are selected, as a whole
+    or in part, and `offers` counts the offers. `problems` are those of identity, hazards and base: an error blocks;
+    `renamed` are ids of removed pools that seem to be renamed. `held` are the further bases that only guard, settled;
+    `in_force` is what holds of the files and of every base."""
 
     settled: Settled
     asked: Asked
     was: Desired | None
     diff: Diff
     outside: Diff
-    entries: int
+    selected: frozenset[str]
     offers: int
     problems: tuple[Problem, ...]
     renamed: frozenset[str]
@@ -75,6 +76,16 @@ class Comparison:
         return tuple(one for one in self.diff.removed if one.pool.id not in pruned)
 
     @property
+    def entries(self) -> int:
+        """How many are selected."""
+        return len(self.selected)
+
+    @property
+    def unchanged(self) -> int:
+        """Selected entries of which nothing differs, in what was left out of them neither."""
+        return len(self.selected.difference(pool.entry.pool_id for pool in (*self.diff.pools, *self.outside.pools)))
+
+    @property
     def differs_outside(self) -> int:
         """Entries and removed pools that differ and were left out."""
         ids = {pool.entry.pool_id for pool in self.outside.pools} | {one.pool.id for one in self.outside.removed}
@@ -92,7 +103,7 @@ def compared(desired: Desired, live: Live, asked: Asked = NOTHING) -> Comparison
     if asked.prune and base is None:
         raise _no_base(whole.removed, settled.desired)
     labelled = causes.labelled(whole, was)
-    part, entries, offers = _selected(labelled, asked.selected, settled.desired, Known(live.pools, was))
+    part, selected, offers = _selected(labelled, asked.selected, settled.desired, Known(live.pools, was))
     found = hazards.find(part.inside, whole, settled.desired, live.pools, asked.renames)
     is_caller = any(problem.rule == "fleet.caller" for problem in found.problems)  # that is why others' are alike
     return Comparison(
@@ -101,7 +112,7 @@ def compared(desired: Desired, live: Live, asked: Asked = NOTHING) -> Comparison
         was=was,
         diff=part.inside,
         outside=part.outside,
-        entries=entries,
+        selected=selected,
         offers=offers,
         problems=(
             *settled.problems,
@@ -138,13 +149,13 @@ def tombstone(pool: Pool, desired: Desired, taken: Collection[str | None]) -> st
     return f"- {{id: {pool.id}, archived: true}}"
 
 
-def _selected(diff: Diff, selected: Selection, desired: Desired, known: Known) -> tuple[Split, int, int]:
-    """The diff in two, and how many entries and offers are selected. Raises ComputeError."""
+def _selected(diff: Diff, selected: Selection, desired: Desired, known: Known) -> tuple[Split, frozenset[str], int]:
+    """The diff in two, the ids of the selected entries, and how many offers are selected. Raises ComputeError."""
     if not selected:
         offers = sum(len(entry.offers) for entry in desired.entries.values())
-        return Split(diff, Diff(pools=())), len(desired.entries), offers
+        return Split(diff, Diff(pools=())), frozenset(desired.entries), offers
     selection.check(selected, desired, known, diff)
-    return selection.split(diff, selected, known), *selection.counts(selected, desired, known)
+    return selection.split(diff, selected, known), *selection.taken(selected, desired, known)
 
 
 def _guarding(was: Desired | None, base: Base | None, held: Iterable[Base]) -> tuple[Desired, ...]:

@@ -152,14 +152,15 @@ def check(selection: Selection, desired: Desired, known: Known, diff: Diff) -> N
         raise ComputeError(Problem(INVALID_INPUT, "fleet.selection", message))
 
 
-def counts(selection: Selection, desired: Desired, known: Known) -> tuple[int, int]:
-    """How many entries are selected, as a whole or in part, and how many of the offers that they state."""
-    entries = offers = 0
+def taken(selection: Selection, desired: Desired, known: Known) -> tuple[frozenset[str], int]:
+    """The ids of the entries that are selected, as a whole or in part, and how many of the offers that they state."""
+    entries, offers = list[str](), 0
     for pool_id, entry in desired.entries.items():
         thing = known.thing(pool_id, entry)
-        entries += selection.takes(thing) or any(selection.takes(thing, t) for t in thing.tenants)
+        if selection.takes(thing) or any(selection.takes(thing, t) for t in thing.tenants):
+            entries.append(pool_id)
         offers += sum(selection.takes(thing, t) for t in entry.offers)
-    return entries, offers
+    return frozenset(entries), offers
 
 
 def split(diff: Diff, selection: Selection, known: Known) -> Split:

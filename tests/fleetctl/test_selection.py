@@ -80,6 +80,13 @@ def test_a_selection_leaves_out_what_is_outside_and_counts_it(
     assert sorted([*told(made), *told(rest)]) == ALL
 
 
+def test_an_entry_of_which_the_rest_differs_outside_is_not_unchanged() -> None:
+    live = plane(offered("a"), offered("b"))
+    made = planned(live, offered("a", policy={"maxPending": "6h"}), offered("b"), selected=selection("tenant=acme"))
+    assert (told(made), made.comparison.entries, made.comparison.offers) == ([], 2, 2)
+    assert (made.comparison.unchanged, made.comparison.differs_outside) == (1, 1)
+
+
 def test_nothing_outside_of_a_selection_counts_as_removed() -> None:
     live = plane(*(offered(f"fra1-{n}") for n in range(4)), offered("fra1-x"))
     was = base(*(offered(f"fra1-{n}") for n in range(4)), offered("fra1-x"))
@@ -121,9 +128,9 @@ def test_a_pool_that_cannot_become_as_wished_blocks_only_where_it_is_selected() 
 
 def test_counts_are_of_what_is_selected() -> None:
     made = planned(many(), *NEW, selected=selection("site=site_ams1"))
-    assert (made.comparison.entries, made.unchanged) == (2, 0)
+    assert (made.comparison.entries, made.comparison.unchanged) == (2, 0)
     made = planned(many(), *NEW, selected=selection("tenant=globex"))
-    assert (made.comparison.entries, made.unchanged) == (2, 0)
+    assert (made.comparison.entries, made.comparison.unchanged) == (2, 0)
 
 
 @pytest.mark.parametrize(

@@ -75,10 +75,10 @@ def _sum(report: DriftReport) -> Sentence:
     if counts:
         rest = f" (a part of the fleet: {outside(part)})" if part else ""
         return (Words(f"Drift: {counts}{aside}{rest}.", "notice"),)
-    said = files(summary["entries"], summary["offers"]) + " as the files say" + (" or expect" if aside else "")
-    if part:
-        return (Words(f"No drift in the selection. {said}{aside}; {outside(part)}.", "notice"),)
-    return (Words(f"No drift. {said}{aside}.", "good"),)
+    said = files(summary["entries"], summary["offers"])
+    if part:  # of which what was left out may differ
+        return (Words(f"No drift in the selection of {said}{aside}; {outside(part)}.", "notice"),)
+    return (Words(f"No drift. {said} as the files say{' or expect' if aside else ''}{aside}.", "good"),)
 
 
 def _section(title: str, found: Sequence[Drifted], verbose: bool) -> Section:

@@ -166,7 +166,7 @@ def _sum(report: PlanReport) -> Iterator[Sentence]:
         rest = f" (a part of the fleet: {outside(part)})" if part else ""
         yield Words("Plan:", "strong"), Words(f" {', '.join(sums)}; {unchanged}{rest}.")
     elif not summary["blocked"]:
-        said = files(summary["entries"], summary["offers"])
+        said = files(summary["unchanged"], summary["offers"])
         if part:
             yield (Words(f"No changes in the selection. {said} as wished; {outside(part)}.", "notice"),)
         else:

@@ -24,8 +24,7 @@ class Plan:
     """What will be done, in `operations`' order or any that their `depends_on` admits, and what was found on the way.
 
     A finding of severity `error` blocks the whole plan. `comparison` is what the plan was made from; its `desired` has
-    each entry under the id of its pool. `unchanged` counts entries that are as wished: those selected that are neither
-    changed nor kept from it by a finding.
+    each entry under the id of its pool.
     """
 
     scope: Scope
@@ -35,7 +34,6 @@ class Plan:
     digest: str
     inputs: str
     sequence: int
-    unchanged: int
 
     @property
     def blocked(self) -> bool:
@@ -80,7 +78,6 @@ def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
         digest=plan_digest(scope, contents),
         inputs=inputs_digest(_inputs(comparison, written), key),
         sequence=live.sequence,
-        unchanged=comparison.entries - sum(pool.entry.pool_id in settled.entries for pool in diff.pools),
     )
 
 

@@ -134,7 +134,7 @@ def _summary(plan: Plan, undone: Sequence[Undone]) -> forms.PlanSummary:
         "entries": plan.comparison.entries,
         "offers": plan.comparison.offers,
         "changedPools": len({operation.pool_id for operation in plan.operations}),
-        "unchanged": plan.unchanged,
+        "unchanged": plan.comparison.unchanged,
         "foreign": len(diff.foreign),
         "drift": None if plan.comparison.asked.base is None else {kind: kinds[kind] for kind in get_args(Moved)},
         "removed": [one.pool.idempotency_key or one.pool.id for one in plan.comparison.left],
