@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,8 @@ _TOLD = 5
 @dataclass(frozen=True, slots=True)
 class Base:
     """`ref` as it was asked for (a revision, or a directory) and the commit that was read, None for a directory.
-    `desired` of None: there was no fleet at that place then. `is_own`: it is the commit that the files are of."""
+    `desired` of None: there was no fleet at that place then. `is_own`: it is the commit that the files are of,
+    or their own place."""
 
     ref: str
     commit: str | None
@@ -65,9 +67,10 @@ def before(path: Path, *, caller: str | None, files_are_of: str | None) -> tuple
     return tuple(found) if is_kept else ()
 
 
-def at_dir(path: Path, name: str, *, caller: str | None) -> Base:
-    """The fleet in another directory, or file, as the base, known as `name`. Raises Stop."""
-    return Base(name, None, _read(path, str(path), caller))
+def at_dir(path: Path, name: str, *, caller: str | None, files: Path) -> Base:
+    """The fleet in another directory, or file, as the base, known as `name`; `files` is where those of today are.
+    Raises Stop."""
+    return Base(name, None, _read(path, str(path), caller), os.path.realpath(path) == os.path.realpath(files))
 
 
 @dataclass(frozen=True, slots=True)

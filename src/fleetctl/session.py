@@ -110,7 +110,8 @@ def _base(request: Request, wished: Desired, commit: str | None) -> Base | None:
         return bases.at_ref(request.path, request.base_ref, caller=wished.caller, files_are_of=commit)
     if request.base_dir is None:
         return None
-    return bases.at_dir(request.base_dir, os.path.relpath(request.base_dir, request.directory), caller=wished.caller)
+    name = os.path.relpath(request.base_dir, request.directory)
+    return bases.at_dir(request.base_dir, name, caller=wished.caller, files=request.path)
 
 
 def _on_snapshot(request: Request, path: Path, wished: Desired, commit: str | None) -> Session:

@@ -55,6 +55,15 @@ def test_a_base_knows_when_it_is_the_commit_of_the_files(repository: Repository,
     assert not base.at_ref(repository.path / "fleets", ref, caller=None).is_own  # they are changed, and not committed
 
 
+@pytest.mark.parametrize(("was", "own"), [("fleet", True), ("link", True), ("fleet/../fleet", True), ("copy", False)])
+def test_a_directory_knows_when_it_is_that_of_the_files(tmp_path: Path, was: str, own: bool) -> None:
+    for name in ("fleet", "copy"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "fleet.yaml").write_text(text("a"))
+    (tmp_path / "link").symlink_to("fleet")
+    assert base.at_dir(tmp_path / was, was, caller=None, files=tmp_path / "fleet").is_own is own
+
+
 def test_a_plan_that_is_run_later_has_the_base_that_it_was_made_with(repository: Repository) -> None:
     was = base.at_ref(repository.path / "fleets", "main", caller=None)
     repository.git("checkout", "-q", "main")
@@ -114,10 +123,10 @@ def test_a_caller_stands_in_where_the_base_named_none(tmp_path: Path) -> None:
 def test_another_directory_may_be_the_base(tmp_path: Path) -> None:
     (tmp_path / "was").mkdir()
     (tmp_path / "was" / "fleet.yaml").write_text(text("a"))
-    found = base.at_dir(tmp_path / "was", "was", caller=None)
+    found = base.at_dir(tmp_path / "was", "was", caller=None, files=tmp_path)
     assert (found.ref, found.commit, keys(found)) == ("was", None, {"a"})
     with pytest.raises(Stop):
-        base.at_dir(tmp_path / "nowhere", "nowhere", caller=None)
+        base.at_dir(tmp_path / "nowhere", "nowhere", caller=None, files=tmp_path)
 
 
 def test_a_link_that_leads_out_of_the_fleet_is_refused_at_the_base_too(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ REVISIONS: Final[Entries] = {
         "If the fleet moved, give its old place with --base-dir.",
     ),
     "base.own": Entry(
-        "The base is the commit that the files are of.",
+        "The base is the commit that the files are of, or the files themselves.",
         "The change is in the base already: what it removed is not seen, and guards that it took away do not hold.",
-        "Compare with the commit before the change: the one that was applied last. HEAD^ may hold a part of it.",
+        "Compare with what was applied last: the commit before the change, or its files. HEAD^ may hold a part of it.",
     ),
     "prune.base": Entry(
         "Pools are to be pruned, and there is no base.",

@@ -32,8 +32,11 @@ def _of(case: Case, base: Base, was: Desired | None) -> list[Problem]:
         message = f"{base.ref} has another fleet at this place, {theirs}: it guards nothing of {files.fleet}"
         hint = "compare with a base of this fleet; give it another name, caller or keyPrefix in a change of its own"
     elif base.is_own and case.plan.operations:
-        message = f"{base.ref} is the commit of these files: guards from before it do not hold, and nothing was removed"
-        hint = "compare with the commit before the change: the one that was applied last"
+        what = (
+            f"{base.ref} is the commit of these files" if base.commit else f"the base, {base.ref}, is these very files"
+        )
+        message = f"{what}: guards from before the change do not hold, and nothing was removed"
+        hint = f"compare with the {'commit' if base.commit else 'files'} before the change: what was applied last"
         return [Problem(INVALID_STATE, _OWN, message, hint=hint, severity="warning")]
     else:
         return []

@@ -71,8 +71,11 @@ def test_a_base_of_this_fleet_lets_guards_decide(was: Fleet, files: Fleet) -> No
     assert found(files, Base("main", "c0ffee", desired(was))) == []
 
 
-def test_a_base_that_is_the_commit_of_the_files_guards_nothing_and_says_so() -> None:
-    assert found(TAKES, Base("main", "c0ffee", desired(TAKES), is_own=True)) == [("base.own", "warning")]
+@pytest.mark.parametrize("commit", ["c0ffee", None])
+def test_a_base_that_is_the_commit_of_the_files_or_they_themselves_guards_nothing_and_says_so(
+    commit: str | None,
+) -> None:
+    assert found(TAKES, Base("main", commit, desired(TAKES), is_own=True)) == [("base.own", "warning")]
     same = fleet(entry("a", {"acme": 4}))
     assert found(same, Base("main", "c0ffee", desired(same), is_own=True)) == []
 
