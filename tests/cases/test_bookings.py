@@ -13,6 +13,7 @@ import pytest
 
 from better_compute.client import Client
 from better_compute.domain.problems import ComputeError
+from tests.better_compute.plane import CARD
 from tests.e2e.conftest import WORLD, serving
 from tests.e2e.homes import H100, Home, entry, pool_id
 
@@ -37,7 +38,7 @@ def a_pool(root: Client, hosts: int, limit: int) -> str:
     pool: str = root.call("pools/create", H100)["id"]
     for _ in range(hosts):
         token = root.nodes.create_join_token(pool).join_token
-        root.nodes.join(pool, join_token=token, inventory={"gpus": ["NVIDIA H100 80GB HBM3"] * 8, "vcpu": 64})
+        root.nodes.join(pool, join_token=token, inventory={"gpus": [CARD] * 8, "vcpu": 64})
     root.call("pools/offer", {"poolId": pool, "toTenantId": "acme", "quota": {"gpu": limit}})
     return pool
 

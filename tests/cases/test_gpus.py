@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from better_compute.domain.problems import ComputeError
+from tests.better_compute.plane import CARD
 from tests.e2e.homes import Home, entry, pool_id, unchanged
 
 
@@ -46,7 +47,7 @@ def test_k074_whole_gpus_in_a_mig_pool_are_refused_and_never_wait(home: Home) ->
     pool = pool_id("fra1-mig")
     with home.hand() as client:
         token = client.nodes.create_join_token(pool).join_token
-        gpus = ["NVIDIA H100 80GB HBM3", *["NVIDIA H100 80GB HBM3 MIG 3g.40gb"] * 2]
+        gpus = [CARD, *[f"{CARD} MIG 3g.40gb"] * 2]
         client.nodes.join(pool, join_token=token, inventory={"gpus": gpus})
         assert client.pools.get(pool).rollup.gpus == 0
     with home.hand("sa_acme", "acme") as acme:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,12 +17,12 @@ from better_compute.bootstrap.plane import opened
 from better_compute.bootstrap.tokens import new_token
 from better_compute.client import Client
 from better_compute.domain.problems import ComputeError
+from tests.better_compute.plane import CARD
 from tests.e2e.conftest import WORLD, Server, serving
 from tests.e2e.homes import H100
 from tests.invariants import broken
+from tests.waiting import LONG, until
 
-PATIENCE = 60.0
-"""Seconds."""
 HASTY = replace(SYSTEM, sleep=lambda _: None)
 """A client that asks again at once: its server is gone, or fails for ever."""
 
@@ -113,7 +113,7 @@ def a_pool(root: Client, key: str, *, roomy: bool) -> str:
     root.call("pools/offer", {"poolId": pool, "toTenantId": "acme", "quota": {"gpu": 8}})
     if roomy:
         token = root.nodes.create_join_token(pool).join_token
-        root.nodes.join(pool, join_token=token, inventory={"gpus": ["NVIDIA H100 80GB HBM3"]})
+        root.nodes.join(pool, join_token=token, inventory={"gpus": [CARD]})
     return pool
 
 
@@ -143,11 +143,9 @@ def bring_about(kind: str, pool: str, root: Client, acme: Client) -> None:
         acme.reservations.end(reservation_id)
 
 
-def until(holds: object) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():  # type: ignore[operator]
-        assert time.monotonic() < end
-        time.sleep(0.02)
+def is_all(acme: Client, pool: str, state: str) -> bool:
+    """Whether there is one reservation in the pool, in that state."""
+    return [reservation.state for reservation in acme.reservations.list(pool)] == [state]
 
 
 @pytest.mark.parametrize("when", ["before", "after", "never"])
@@ -165,14 +163,14 @@ def test_k088_a_change_of_a_reservation_and_its_event_are_both_there_or_neither(
                 with suppress(ComputeError):
                     bring_about(kind, pools[kind], root, acme)
                 if when == "never":
-                    until(lambda event=event: f"doomed: {event}\n" in server.said)
+                    until(partial(server.said.__contains__, f"doomed: {event}\n"))
                 else:
-                    assert server.process.wait(PATIENCE) == -signal.SIGKILL
+                    assert server.process.wait(LONG) == -signal.SIGKILL
         for kind in doomed:
             assert site.count(kind, pools[kind]) == (1 if when == "after" else 0), kind
     with site.served() as (_, root, acme):
         for kind, pool in pools.items():
             bring_about(kind, pool, root, acme)
         for kind, pool in pools.items():
-            until(lambda k=kind, p=pool: [r.state for r in acme.reservations.list(p)] == [STATES[k]])
+            until(partial(is_all, acme, pool, STATES[kind]))
     assert {kind: site.count(kind, pool) for kind, pool in pools.items()} == dict.fromkeys(STATES, 1)

@@ -4,7 +4,6 @@ import itertools
 import json
 import logging
 import sqlite3
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -28,6 +27,7 @@ from better_compute.service.ports import MachineGroup, Tx
 from better_compute.storage import open_store
 from tests.better_compute.bootstrap.conftest import Connect, killed_at
 from tests.statements import counted
+from tests.waiting import until
 
 Write = Callable[..., Path]
 
@@ -278,13 +278,6 @@ def test_what_something_kept_out_is_let_in_while_it_is_served(
 
 def fails(*_: Any) -> list[str]:
     raise ValueError("once more")
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_machine_that_the_pool_does_not_take_says_so_and_the_create_stands(

@@ -10,15 +10,7 @@ import pytest
 
 from better_compute.storage import turn
 from better_compute.storage.turn import Turn
-
-LONG = 20.0
-
-
-def until(met: Callable[[], bool]) -> None:
-    end = time.monotonic() + LONG
-    while not met():
-        assert time.monotonic() < end
-        time.sleep(0.001)
+from tests.waiting import LONG, until
 
 
 def asking(lock: Turn, work: Callable[[], object]) -> threading.Thread:
