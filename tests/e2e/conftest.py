@@ -16,6 +16,7 @@ import pytest
 from better_compute.bootstrap import SYSTEM, Connection, connect
 from better_compute.bootstrap.plane import opened
 from better_compute.bootstrap.tokens import new_token
+from tests import warm
 
 WORLD = """\
 instance: e2e
@@ -51,7 +52,7 @@ def command(name: str, *arguments: str) -> list[str]:
 class Server:
     """A running server. `database` may be opened beside it; `said` is what it wrote to stderr so far."""
 
-    process: subprocess.Popen[str]
+    process: warm.Process
     database: str
     url: str
     said: list[str] = field(default_factory=list)
@@ -74,13 +75,8 @@ class Server:
 def serving(database: str, *arguments: str, **environ: str) -> Iterator[Server]:
     """`better-compute serve` for the length of a block. A traceback on its stderr fails the test."""
     listen = () if "--listen" in arguments else ("--listen", "127.0.0.1:0")
-    process = subprocess.Popen(
-        command("better-compute", "serve", "--database", database, *listen, *arguments),
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(**environ),
-    )
-    assert process.stderr is not None
+    asked = ["better-compute", "serve", "--database", database, *listen, *arguments]
+    process = warm.Process(asked, environment(**environ))
     said: list[str] = []
     killer = threading.Timer(START_SECONDS, process.kill)
     killer.start()
@@ -93,7 +89,7 @@ def serving(database: str, *arguments: str, **environ: str) -> Iterator[Server]:
             pytest.fail(f"the server did not start: {''.join(said)}")
     finally:
         killer.cancel()
-    drain = threading.Thread(target=lambda: said.extend(process.stderr or ()), daemon=True)
+    drain = threading.Thread(target=lambda: said.extend(process.stderr), daemon=True)
     drain.start()
     try:
         yield Server(process, database, found[1], said)

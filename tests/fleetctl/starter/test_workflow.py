@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import pytest
 import yaml
 
 from fleetctl.starter import Choices, start
+from tests import warm
 from tests.repository import Repository
 
 pytestmark = pytest.mark.skipif(
@@ -43,10 +43,6 @@ case "$*" in
   "run list "*) selected "$GH_RUNS" "$@" ;;
   "run download 7 --name fleet-plan") cp "$GH_KEPT/plan.json" . ;;
 esac
-"""
-FLEETCTL = f"""\
-#!/bin/sh
-exec '{sys.executable}' -c 'import sys; from fleetctl.entry import main; sys.exit(main())' "$@"
 """
 EVENT = {
     "github.token": "t",
@@ -154,24 +150,33 @@ class GitHub:
         return (EVENT | self.inputs)[found[1]]
 
 
-@pytest.fixture
-def github(tmp_path: Path) -> GitHub:
-    made = GitHub(Repository(tmp_path / "repository"), tmp_path)
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository, the remote, the control plane and the programs that every test begins with: none knows where it
+    is, so each test has copies."""
+    home = tmp_path_factory.mktemp("workflow")
+    made = GitHub(Repository(home / "repository"), home)
     start(made.repository.path / "fleet", CHOICES, {})
     for name in ("bin", "kept"):
-        (tmp_path / name).mkdir()
-    for name, script in {"gh": GH, "fleetctl": FLEETCTL}.items():
-        (tmp_path / "bin" / name).write_text(script)
-        (tmp_path / "bin" / name).chmod(0o755)
+        (home / name).mkdir()
+    for name, script in {"gh": GH, "fleetctl": warm.script("fleetctl")}.items():
+        (home / "bin" / name).write_text(script)
+        (home / "bin" / name).chmod(0o755)
     made.edit("maxGpusWithdrawn: 256", "maxGpusWithdrawn: 4")
-    subprocess.run([tmp_path / "bin" / "fleetctl", "apply", made.repository.path / "fleet", "--yes"], check=True)
+    subprocess.run([home / "bin" / "fleetctl", "apply", made.repository.path / "fleet", "--yes"], check=True)
     git = made.repository.git
-    git("init", "-q", "--bare", str(tmp_path / "remote"))
-    git("remote", "add", "origin", str(tmp_path / "remote"))
+    git("init", "-q", "--bare", "../remote")
+    git("remote", "add", "origin", "../remote")
     git("push", "-q", "origin", "main")
     made.set_applied("main")
     git("checkout", "-q", "-b", "change")
-    return made
+    return home
+
+
+@pytest.fixture
+def github(begun: Path, tmp_path: Path) -> GitHub:
+    home = shutil.copytree(begun, tmp_path / "home", symlinks=True)
+    return GitHub(Repository(home / "repository"), home)
 
 
 def pull_request(github: GitHub, **how: str) -> int:
