@@ -23,6 +23,7 @@ from better_compute.domain.state import PoolState, Provided, Work
 from better_compute.service.ports import HeldReservation, ReservationQuery, Tx
 from better_compute.storage import SqlStore
 from better_compute.storage import tables as t
+from better_compute.storage.attributes import _counts, digest_of
 from better_compute.storage.rows import to_json
 from tests.better_compute.plane import CARD
 from tests.better_compute.storage.changes import (
@@ -430,6 +431,13 @@ def test_a_machine_is_found_by_what_it_says_now(pools: SqlStore) -> None:
     pools.transact(lambda tx: tx.save_hosts([(moved, None)]))
     assert selected(pools, 3, rack="r2") is None
     assert selected(pools, rack="r2") == "node_3"
+
+
+def test_those_that_have_an_attribute_are_counted_until_they_are_many(pools: SqlStore) -> None:
+    add_hosts(pools, *(saying(f"node_2{n}", 1, all="x", own=n) for n in range(9)))
+    sets = {"of_0": [digest_of("own", 1), digest_of("own", 2)], "of_1": [digest_of("all", "x")]}
+    counts = pools.view(lambda tx: tx._first(_counts(2), pool_id="pool_1", enough=4, **sets))  # type: ignore[attr-defined]
+    assert counts == (2, 4)
 
 
 def test_where_a_machine_is_found_that_does_not_say_so_nothing_is_booked(pools: SqlStore) -> None:
