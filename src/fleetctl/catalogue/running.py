@@ -179,7 +179,7 @@ RUNNING: Final[Entries] = {
         "Name another directory, or change the line that hides it.",
     ),
     "init.exists": Entry(
-        "A starter fleet would overwrite files that are there.",
+        "A starter fleet would overwrite files that are there, or its lines have no place in what is there.",
         "A starter is a beginning, and destroys nothing.",
         "Name a directory that is empty or new.",
     ),

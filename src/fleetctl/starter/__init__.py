@@ -11,9 +11,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
+from better_compute.domain.problems import Problem
 from fleetctl import git, machine
 from fleetctl.errors import EXIT_ERROR, Stop
-from fleetctl.files.walk import list_files
+from fleetctl.files.walk import FoundFile, list_files, read_bytes
 from fleetctl.files.writing import scalar
 from fleetctl.starter.hiding import hidden
 
@@ -79,7 +80,7 @@ class Started:
 @dataclass(frozen=True, slots=True)
 class _File:
     """A file to write: its parts below a directory that stays where it is, and how it is named to people. One that is
-    `shared` may be there already: then people add our lines to it."""
+    `shared` may be there already, as a file of lines: then people add ours to it."""
 
     base: Path
     name: str
@@ -91,8 +92,20 @@ class _File:
     def path(self) -> Path:
         return self.base / self.name
 
+    @property
+    def is_there(self) -> bool:
+        """Whether it may stay as it is."""
+        return self.shared and os.path.lexists(self.path)
+
+    def there(self) -> bytes | Problem:
+        """What is there already, also where a link leads to it, or why it is no file of lines."""
+        return read_bytes(FoundFile(self.shown, os.path.realpath(self.path)))
+
     def obstacle(self) -> str:
         """What is in its way, or would lead it elsewhere; nothing where it can be written."""
+        if self.is_there:
+            there = self.there()
+            return f"{self.shown}: {there.message}" if isinstance(there, Problem) else ""
         for part in reversed((self.path, *self.path.parents)):
             if not part.is_relative_to(self.base) or part == self.base or not os.path.lexists(part):
                 continue
@@ -109,15 +122,15 @@ def start(directory: Path, choices: Choices, more: Mapping[str, str]) -> Started
     below it. All is written, or nothing. Raises Stop where any of the files is there already, would be hidden from git,
     or cannot be written."""
     wanted = [*_files(directory, choices, more)]
-    _check_seen(wanted)
-    lacking = {file.name: (file.shown, _lacking(file)) for file in wanted if file.shared and os.path.lexists(file.path)}
-    files = [file for file in wanted if file.name not in lacking]
-    if there := {file: found for file in files if (found := file.obstacle())}:
+    if there := {file: found for file in wanted if (found := file.obstacle())}:
         of_jobs = all(file.name == _JOBS for file in there)
         hint = "--no-ci begins a fleet without them: add it to the jobs that are there" if of_jobs else _away(choices)
         raise Stop(
             EXIT_ERROR, "there are files already, and none is overwritten", [*there.values()], hint, "init.exists"
         )
+    _check_seen(wanted)  # not before: git waits for the writer of a pipe
+    lacking = {file.name: (file.shown, _lacking(file)) for file in wanted if file.is_there}
+    files = [file for file in wanted if not file.is_there]
     others = tuple(sorted(list_files(str(directory)).files)) if directory.is_dir() else ()
     try:
         machine.write_new({file.path: file.text for file in files}, 0o666)
@@ -154,11 +167,9 @@ def _away(choices: Choices) -> str:
 
 def _lacking(file: _File) -> tuple[str, ...]:
     """Our lines that are not in the file that is there."""
-    try:
-        there = file.path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        there = []
-    return tuple(line for line in _lines(file.text) if line not in there)
+    there = file.there()
+    lines = there.decode("utf-8", "replace").splitlines() if isinstance(there, bytes) else []
+    return tuple(line for line in _lines(file.text) if line not in lines)
 
 
 def _files(directory: Path, choices: Choices, more: Mapping[str, str]) -> Iterator[_File]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +181,44 @@ def test_a_link_that_leads_nowhere_is_there_too(fleet: Fleet, begun: Path) -> No
     assert fleet("init").code == 1
     assert not (fleet.directory / "outside.yaml").exists()
     assert files(begun) == set()
+
+
+@pytest.mark.parametrize("name", [".gitignore", "docs/CODEOWNERS"])
+@pytest.mark.parametrize("what", ["pipe", "device", "folder", "nothing"])
+@pytest.mark.parametrize("of_git", [False, True])
+def test_what_is_there_and_has_no_lines_is_an_obstacle(begun: Path, name: str, what: str, of_git: bool) -> None:
+    """In a process of its own: a pipe is waited for, git waits for it too, and a device has no end."""
+    if of_git:
+        Repository(begun)
+    there = begun / name
+    there.parent.mkdir(exist_ok=True)
+    if what in ("pipe", "folder"):
+        os.mkfifo(there) if what == "pipe" else there.mkdir()
+    else:
+        there.symlink_to("/dev/zero" if what == "device" else "nowhere")
+    ran = process(["init"], preexec_fn=_bounded)
+    reasons = {"folder": "cannot be read: is a directory", "nothing": "cannot be read: no such file or directory"}
+    why = reasons.get(what, "not a regular file")
+    assert (ran.code, ran.out, ran.err) == (
+        1,
+        "",
+        f"STOPPED: there are files already, and none is overwritten\n  {name}: {why}\n"
+        "Hint: begin in an empty directory, or move them away; --no-ci leaves out .github\n",
+    )
+    assert not (begun / "fleet.yaml").exists()
+
+
+def _bounded() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+    signal.alarm(8)
+
+
+def test_lines_that_a_link_leads_to_are_there(fleet: Fleet, begun: Path) -> None:
+    (fleet.directory / "ignored").write_text("node_modules/\n")
+    (begun / ".gitignore").symlink_to(fleet.directory / "ignored")
+    ran = fleet("init")
+    assert (ran.code, "\nNot ignored by git yet\n  .fleet/\n" in ran.out) == (0, True)
+    assert (fleet.directory / "ignored").read_text() == "node_modules/\n"
 
 
 def test_what_github_reads_stands_at_the_top_of_the_repository(fleet: Fleet, begun: Path) -> None:
