@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from better_compute.domain.problems import Source, errors
-from fleetctl import expected
+from fleetctl import expected, naming
 from fleetctl.comparison import Comparison, whose
-from fleetctl.desired import Desired, Place, PoolEntry
+from fleetctl.desired import Desired, Place
 from fleetctl.diff import ABSENT, Change, Diff, OfferDiff, PoolDiff, Removed
 from fleetctl.expected import Holding
 from fleetctl.files import FilesError
@@ -121,17 +121,19 @@ def _all(diff: Diff, desired: Desired) -> list[Drifted]:
 
 def _of_pool(diff: PoolDiff, desired: Desired) -> list[Drifted]:
     """The pool itself, and each of its offers."""
-    entry, found = diff.entry, []
+    found = []
     # Nowhere: who expects a difference does not expect what keeps the pool from being as wished.
-    found += [_drifted(entry, problem.message, (), (), entry.place.at(problem.path)) for problem in diff.problems[:1]]
+    found += [
+        _drifted(diff, problem.message, (), (), diff.entry.place.at(problem.path)) for problem in diff.problems[:1]
+    ]
     if what := _what(diff):
-        found.append(_drifted(entry, what, diff.changes, _paths(diff.changes) or ((),), diff.place))
+        found.append(_drifted(diff, what, diff.changes, _paths(diff.changes) or ((),), diff.place))
     if owner := diff.owner_quota:
         said = "the owner's quota differs"
-        found.append(_drifted(entry, said, owner, _paths(owner), diff.owner_place, desired.tenant_id))
+        found.append(_drifted(diff, said, owner, _paths(owner), diff.owner_place, desired.tenant_id))
     for offer in diff.offers if diff.live is not None else ():
         said, place = _offer_words(offer), diff.offer_place(offer)
-        found.append(_drifted(entry, said, offer.changes, _offer_paths(offer), place, offer.tenant_id))
+        found.append(_drifted(diff, said, offer.changes, _offer_paths(offer), place, offer.tenant_id))
     return found
 
 
@@ -164,7 +166,7 @@ def _offer_words(offer: OfferDiff) -> str:
 
 
 def _drifted(
-    entry: PoolEntry,
+    diff: PoolDiff,
     what: str,
     changes: tuple[Change, ...],
     at: tuple[Path, ...],
@@ -173,8 +175,8 @@ def _drifted(
 ) -> Drifted:
     return Drifted(
         kind="pending",
-        pool_id=entry.pool_id,
-        key=entry.key,
+        pool_id=diff.entry.pool_id,
+        key=naming.key(diff.live.pool if diff.live else None, diff.entry),
         to_tenant_id=to_tenant_id,
         what=what,
         changes=changes,

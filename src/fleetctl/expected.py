@@ -10,6 +10,7 @@ from better_compute.domain.policy.tree import ROOT
 from better_compute.domain.problems import INVALID_INPUT, Problem
 from better_compute.domain.quotas import RESOURCES
 from better_compute.domain.state import PoolState
+from fleetctl import naming
 from fleetctl.desired import Desired, Expected, PoolEntry
 from fleetctl.desired.nearest import Nearest
 from fleetctl.paths import Path, covers
@@ -97,7 +98,8 @@ def _pools(desired: Desired, live: Mapping[str, PoolState] | None) -> dict[str, 
     states, found = live or {}, dict[str, _Named]()
     for entry in desired.entries.values():
         named = _Named(entry, states.get(entry.pool_id))
-        found |= {name: named for name in (entry.key, entry.pool_id) if name}
+        key = naming.key(named.state.pool if named.state else None, entry)
+        found |= {name: named for name in (key, entry.pool_id) if name}
     for entry in desired.entries.values():
         if entry.replaces:
             found.setdefault(entry.replaces, _Named(None, None))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from better_compute.domain.ids import derive, is_key
 from better_compute.domain.state import PoolState
-from fleetctl import identity
+from fleetctl import identity, naming
 from fleetctl.desired import Desired, PoolEntry
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def with_live(found: Explained, desired: Desired, what: str, client: Client, ser
     events: Sequence[EventView] = ()
     if pool is not None:
         events = client.events.list(pool_ids=[pool_id], types=_TYPES, order="desc", limit=_EVENTS).items
-    key = (entry.key if entry else None) or (pool.idempotency_key if pool else None) or found.key
+    key = naming.key(pool, entry) or found.key
     return replace(found, pool_id=pool_id, key=key, entry=entry, server=server, state=state, events=events)
 
 

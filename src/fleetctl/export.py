@@ -14,7 +14,7 @@ from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_OWNER_QUOTA, DEFA
 from better_compute.domain.ids import derive
 from better_compute.domain.state import Pool, PoolState
 from better_compute.domain.values import Json
-from fleetctl import identity, machine
+from fleetctl import identity, machine, naming
 from fleetctl.desired import Desired, Embedded, PoolEntry
 from fleetctl.desired.inputs import without_zeros
 from fleetctl.desired.records import names
@@ -47,7 +47,7 @@ class _Found:
 
     @property
     def key(self) -> str | None:
-        return (self.entry.key if self.entry else None) or self.pool.idempotency_key
+        return naming.key(self.pool, self.entry)
 
 
 def root_fields(desired: Desired, server: str | Embedded, directory: Path) -> dict[str, Json]:

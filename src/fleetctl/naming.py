@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from better_compute.domain.commands import CreatePool
 from better_compute.domain.state import Pool
 from fleetctl.desired import PoolEntry
 
@@ -11,7 +12,12 @@ def names(pool: Pool | None, *entries: PoolEntry | None) -> frozenset[str]:
     return ids(pool, *entries).union(keys(pool, *entries))
 
 
-def keys(pool: Pool | None, *entries: PoolEntry | None) -> tuple[str, ...]:
+def key(pool: Pool | CreatePool | None, entry: PoolEntry | None) -> str | None:
+    """The key that people know a pool by: that of its entry, else the one that it was made under."""
+    return next(iter(keys(pool, entry)), None)
+
+
+def keys(pool: Pool | CreatePool | None, *entries: PoolEntry | None) -> tuple[str, ...]:
     """The keys of a pool, the one that it has now first: those that entries give it, also before they were renamed, and
     the one that it was made under. `entries` mean this pool: that of the files, and that of the base."""
     first, *others = entries or (None,)

@@ -111,7 +111,7 @@ def test_a_tombstone_whose_pool_is_archived_means_no_pool_of_another_caller() ->
 def test_a_tombstone_of_a_renamed_entry_archives_the_pool_that_it_was() -> None:
     live = plane(offered("old"))
     dead = {"idempotencyKey": "new", "previously": "old", **TOMB}
-    assert told(plan(live, dead)) == ["archive old"]
+    assert told(plan(live, dead)) == ["archive new"]
     live.run(plan(live, dead))
     after = plan(live, dead)
     assert (after.operations, after.findings) == ((), ())

@@ -18,6 +18,7 @@ from better_compute.domain.commands import (
     UpdatePool,
 )
 from better_compute.domain.state import Pool, PoolState, Terms
+from fleetctl import naming
 from fleetctl.desired import PoolEntry
 from fleetctl.diff import offer_changes, quota_changes, same_policy
 from fleetctl.live import Live
@@ -40,7 +41,7 @@ class Standing:
 
     @property
     def key(self) -> str | None:
-        return self.entry.key if self.entry else self.pool.idempotency_key
+        return naming.key(self.pool, self.entry)
 
     @property
     def name(self) -> str:

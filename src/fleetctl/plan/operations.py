@@ -9,6 +9,7 @@ from better_compute.domain.atoms import DEFAULT_OWNER_QUOTA
 from better_compute.domain.commands import ArchivePool, CreatePool, OfferPool, SetQuota, UnofferPool, UpdatePool
 from better_compute.domain.state import Pool, PoolState, Terms
 from better_compute.domain.values import Json
+from fleetctl import naming
 from fleetctl.desired.inputs import spec_json, terms_json
 from fleetctl.diff import CAUSES, Cause, Change, ChangeCause, Diff, OfferDiff, PoolDiff
 from fleetctl.plan import effects
@@ -41,12 +42,16 @@ def _of_pool(diff: PoolDiff, tenant_id: str) -> Iterator[Operation]:
         yield _offer(diff, offer, tenant_id) if offer.after else _unoffer(diff, offer, tenant_id)
 
 
+def _key(diff: PoolDiff) -> str | None:
+    return naming.key(diff.live.pool if diff.live else None, diff.entry)
+
+
 def _create(diff: PoolDiff, wish: CreatePool) -> Operation:
     owner_quota = DEFAULT_OWNER_QUOTA if wish.owner_quota is None else wish.owner_quota
     spec = {name: value for name, value in spec_json(wish).items() if value is not None}
     return Operation(
         command=wish,
-        key=diff.entry.key,
+        key=_key(diff),
         before=None,
         after={**spec, "ownerQuota": dict(owner_quota)},
         changes=(),
@@ -70,7 +75,7 @@ def _update(diff: PoolDiff, live: PoolState, pool: Pool, wish: CreatePool) -> Op
         command=UpdatePool(
             tenant_id=wish.tenant_id, pool_id=pool.id, policy=policy, gpu_model=model, expected_version=pool.version
         ),
-        key=diff.entry.key,
+        key=_key(diff),
         before=before,
         after=after,
         changes=diff.changes,
@@ -94,7 +99,7 @@ def _set_quota(diff: PoolDiff, live: PoolState, wish: CreatePool) -> Operation:
             quota=quota,
             expected_version=live.pool.owner_quota_version if live.pool else None,
         ),
-        key=diff.entry.key,
+        key=_key(diff),
         before={"quota": before},
         after={"quota": quota},
         changes=diff.owner_quota,
@@ -126,7 +131,7 @@ def _offer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
             include_descendants=wish.include_descendants,
             expected_version=held.version if held else 0,
         ),
-        key=diff.entry.key,
+        key=_key(diff),
         before=terms_json(before) if before else None,
         after=terms_json(Terms(quota, wish.priority, wish.include_descendants)),
         changes=offer.changes,
@@ -154,7 +159,7 @@ def _unoffer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
             to_tenant_id=offer.tenant_id,
             expected_version=held.version if held else 0,
         ),
-        key=diff.entry.key,
+        key=_key(diff),
         before=terms_json(before),
         after=None,
         changes=offer.changes,
@@ -168,7 +173,6 @@ def _unoffer(diff: PoolDiff, offer: OfferDiff, tenant_id: str) -> Operation:
 
 
 def _archive(diff: PoolDiff, live: PoolState, pool: Pool) -> Operation:
-    entry = diff.entry
     return Operation(
         command=ArchivePool(
             tenant_id=pool.owner_id,
@@ -176,7 +180,7 @@ def _archive(diff: PoolDiff, live: PoolState, pool: Pool) -> Operation:
             expected_version=pool.version,
             expected_offers_version=pool.offers_version,
         ),
-        key=pool.idempotency_key or entry.key,
+        key=_key(diff),
         before={"archived": False},
         after={"archived": True},
         changes=(),
