@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 _LINKS = 40
+_TYPED = 2**20
+"""Bytes of a device, such as a terminal: more than anybody types."""
 _UNFINISHED = ".fleet-"
 """What begins the name that a file has while it is written: a short one, whatever it will be called."""
 _OWNERS = 0o600
@@ -26,6 +28,23 @@ _OPEN = re.compile(rf"/(?:dev|proc/(?:self|thread-self|{os.getpid()}))/fd/(\d+)"
 def clock() -> int:
     """Now, in epoch milliseconds."""
     return time.time_ns() // 1_000_000
+
+
+def read_whole(path: Path) -> bytes:
+    """All of a file that somebody named; it may be a pipe. Raises OSError."""
+    with path.open("rb") as stream:
+        return read_all(stream)
+
+
+def read_all(stream: BinaryIO) -> bytes:
+    """All that is left in a file or a pipe. Raises OSError, also for a device that does not end soon."""
+    mode = os.fstat(stream.fileno()).st_mode
+    if not (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)):
+        return stream.read()
+    data = stream.read(_TYPED + 1)
+    if len(data) > _TYPED:
+        raise OSError(errno.EFBIG, "it is a device without an end")
+    return data
 
 
 def check_output(path: Path, *, append: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import posixpath
+import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -179,9 +180,9 @@ def _contents(directory: Path, blobs: Iterable[str]) -> Mapping[str, bytes]:
 
 
 def _is_as_held(path: str, blob: str) -> bool:
-    if os.path.islink(path):
-        return False
     try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return False
         data = Path(path).read_bytes()
     except OSError:
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -92,11 +93,14 @@ def test_files_that_cannot_be_read_may_be_what_is_expected(home: Home) -> None:
         ("cut.json", "is no sound snapshot"),
         ("none/expected", "no fleet document is here"),
         ("bad/expected", "fleet.yaml:3:1: no such field"),
+        ("pipe.json", "pipe.json:1:1: a fleet is read from files"),
+        ("/dev/zero", "zero:1:1: a fleet is read from files"),
     ],
 )
 def test_a_live_state_that_is_none_fails_its_test_alone(home: Home, live: str, said: str) -> None:
     home.write("cut.json", (home.directory / "live.json").read_text()[:-20])
     home.write("none/expected/x", "")
+    os.mkfifo(home.directory / "pipe.json")
     home.write("bad/expected/fleet.yaml", "apiVersion: fleet/v1\ntenantId: root\npool: []")
     _, found = run_on(home, {"live": live, "expect": {}}, {"live": "live.json", "expect": {}})
     assert found[1] == []

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetctl.machine import check_output, identity, replaced, save, write_new
+from fleetctl.machine import check_output, identity, read_whole, replaced, save, write_new
 
 
 def test_a_file_is_written_for_its_owner_alone(tmp_path: Path) -> None:
@@ -227,3 +227,24 @@ def test_what_is_not_open_cannot_be_written(tmp_path: Path) -> None:
     for append in (False, True):
         with pytest.raises(OSError, match=r"Bad file descriptor|No such file"):
             check_output(Path(f"/proc/self/fd/{out}"), append=append)
+
+
+@pytest.mark.parametrize("name", ["file", "pipe"])
+def test_files_and_pipes_are_read_to_their_end(tmp_path: Path, name: str) -> None:
+    data = b"0123456789" * 200_000
+    if name == "pipe":
+        os.mkfifo(tmp_path / name)
+    with ThreadPoolExecutor(1) as executor:
+        writing = executor.submit((tmp_path / name).write_bytes, data)
+        if name == "file":
+            writing.result()
+        assert read_whole(tmp_path / name) == data
+
+
+def test_a_device_is_read_no_further_than_what_people_type() -> None:
+    assert read_whole(Path("/dev/null")) == b""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(OSError, match="it is a device without an end") as raised:
+        read_whole(Path("/dev/zero"))
+    assert raised.value.strerror
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000

@@ -88,7 +88,7 @@ def test_files_without_one_that_the_commit_holds_are_of_none(repository: Path) -
     assert of(repository) is None
 
 
-@pytest.mark.parametrize("how", ["", "x-note: later\n", "link"])
+@pytest.mark.parametrize("how", ["", "x-note: later\n", "link", "pipe"])
 def test_files_of_which_one_no_longer_says_what_the_commit_does_are_of_none(repository: Path, how: str) -> None:
     """It is read, and nothing in the fleet stands in it now."""
     more = repository / "more.yaml"
@@ -99,6 +99,9 @@ def test_files_of_which_one_no_longer_says_what_the_commit_does_are_of_none(repo
     if how == "link":
         more.unlink()
         more.symlink_to("fleet.yaml")
+    elif how == "pipe":
+        more.unlink()
+        os.mkfifo(more)
     else:
         more.write_text(how)
     assert commit_of(repository, {"fleet.yaml"}) is None

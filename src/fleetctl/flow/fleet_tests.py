@@ -86,8 +86,8 @@ def _live(case: Case, wished: Desired, request: Request) -> Live:
 
 
 def _is_snapshot(path: Path) -> bool:
-    """Whether a file is meant as one; fleet files may be JSON too."""
-    if path.suffix in SUFFIXES or path.is_dir():
+    """Whether a file is meant as one; fleet files may be JSON too. What is no file is for them to refuse."""
+    if path.suffix in SUFFIXES or (path.exists() and not path.is_file()):
         return False
     try:
         document: Any = json.loads(path.read_bytes())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from better_compute.domain.problems import ComputeError
+from fleetctl import machine
 from fleetctl.approval import SavedOperation, SavedPlan
 from fleetctl.errors import EXIT_ERROR, EXIT_STALE, Stop
 from fleetctl.plan import Scope
@@ -14,7 +15,7 @@ from fleetctl.report.saved import read_plan
 def saved_plan(path: Path) -> SavedPlan:
     """What the plan file at `path` approves. Raises Stop, with exit 4 when the file was altered."""
     try:
-        plan = read_plan(path.read_bytes())
+        plan = read_plan(machine.read_whole(path))
     except OSError as error:
         raise Stop(EXIT_ERROR, f"the plan file {path} cannot be read: {error.strerror}") from error
     except ComputeError as error:

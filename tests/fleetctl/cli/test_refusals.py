@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from fleetctl import entry
-from tests.fleetctl.cli.runs import ENTRY, ROOT, Fleet
+from tests.fleetctl.cli.runs import ENTRY, ROOT, Fleet, process
 
 SINGLE = {
     "apiVersion": "fleet/v1",
@@ -209,3 +210,18 @@ def test_a_variable_that_is_not_set_names_no_file(command: str, flag: str, fleet
 @pytest.mark.parametrize("command", ["plan", "apply", "drift", "validate", "fmt", "test", "init", "show"])
 def test_nor_is_a_blank_path_the_directory_one_is_in(command: str, fleet: Fleet) -> None:
     assert fleet(command, "").code == 64
+
+
+@pytest.mark.parametrize(
+    "command", ["show /dev/zero", "plan FLEET --snapshot /dev/zero", "apply FLEET --plan /dev/zero",
+                "whoami FLEET --server http://127.0.0.1:1 --token-file /dev/zero"]
+)  # fmt: skip
+def test_a_device_without_an_end_is_not_read_to_it(command: str, fleet: Fleet) -> None:
+    fleet.write()
+    ran = process([word.replace("FLEET", str(fleet.directory)) for word in command.split()], preexec_fn=_bounded)
+    assert (ran.code, ran.out) == (1, "")
+    assert "cannot be read: it is a device without an end" in ran.err
+
+
+def _bounded() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))

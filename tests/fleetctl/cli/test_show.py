@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from pathlib import Path
@@ -48,8 +47,9 @@ def test_a_report_and_a_drift_are_shown(fleet: Fleet, tmp_path: Path) -> None:
 
 
 def test_stdin_is_a_file_named_dash(fleet: Fleet, plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(plan.read_bytes())))
-    assert fleet("show", "-").out == fleet("show", str(plan)).out
+    with plan.open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert fleet("show", "-").out == fleet("show", str(plan)).out
 
 
 def test_what_was_altered_or_is_not_there_is_an_error(fleet: Fleet, plan: Path) -> None:
