@@ -105,7 +105,8 @@ def test_a_pool_is_not_archived_by_a_key_outside_of_the_prefix_unless_the_base_h
     assert planned(live, taking, offered("fra1-b"), **PREFIX, base=let_go).blocked
     own = planned(live, taking, offered("fra1-b"), **PREFIX, base=base(offered("ams1-a"), offered("fra1-b")))
     assert (of_prefix(own), own.blocked) == ([], False)
-    assert "archive ams1-a" in told(own)
+    assert told(own)[-1] == f"archive {taking.get('replaces', 'fra1-z')}"
+    assert own.operations[-1].pool_id == pool_id("ams1-a")
 
 
 def test_a_pool_that_keeps_its_work_under_a_new_prefix_is_a_warning() -> None:
@@ -118,9 +119,12 @@ def test_a_pool_that_keeps_its_work_under_a_new_prefix_is_a_warning() -> None:
     assert of_prefix(planned(live, let_go, **PREFIX)) == []
 
 
-def test_an_archive_is_called_by_the_pools_own_key() -> None:
-    made = planned(plane(offered("old")), {"idempotencyKey": "new", "previously": "old", **TOMB})
-    assert told(made) == ["archive old"]
+def test_an_archive_of_a_renamed_pool_says_which_key_it_was_made_under() -> None:
+    [operation] = planned(plane(offered("old")), {"idempotencyKey": "new", "previously": "old", **TOMB}).operations
+    assert (operation.name, operation.pool_id) == ("new", pool_id("old"))
+    assert operation.reason.sentence == "the files mark it archived; it was made under the key old"
+    [operation] = planned(plane(offered("old")), {"idempotencyKey": "old", **TOMB}).operations
+    assert operation.reason.sentence == "the files mark it archived"
 
 
 # Entries that let go of a pool, and no longer say which.

@@ -184,7 +184,7 @@ def _archive(diff: PoolDiff, live: PoolState, pool: Pool) -> Operation:
         before={"archived": False},
         after={"archived": True},
         changes=(),
-        reason=_why(diff),
+        reason=_why(diff, pool),
         inverse=SPENT,
         place=diff.place,
         effects=effects.of_archive(live, pool),
@@ -193,14 +193,18 @@ def _archive(diff: PoolDiff, live: PoolState, pool: Pool) -> Operation:
     )
 
 
-def _why(diff: PoolDiff) -> Reason:
+def _why(diff: PoolDiff, pool: Pool) -> Reason:
+    """The key that an archive spends is told where the pool goes by another one."""
+    made = (
+        f"; it was made under the key {pool.idempotency_key}" if pool.idempotency_key not in (None, _key(diff)) else ""
+    )
     match diff.archives:
         case "replaced" if diff.heir is not None:
             name = diff.heir.key or diff.heir.pool_id
-            return Reason("replaced", f"{name} takes its place, and no reservation is in it or waits for it")
+            return Reason("replaced", f"{name} takes its place, and no reservation is in it or waits for it{made}")
         case "removed":
-            return Reason("removed", f"no entry names it any more; it stood at {diff.entry.place.source()}")
-    return Reason("tombstone", "the files mark it archived")
+            return Reason("removed", f"no entry names it any more; it stood at {diff.entry.place.source()}{made}")
+    return Reason("tombstone", f"the files mark it archived{made}")
 
 
 def _causes(changes: Iterable[Change], whole: ChangeCause | None = None) -> tuple[Cause, ...]:
