@@ -64,10 +64,13 @@ class Server:
         return url.render_as_string(hide_password=False)
 
     @contextmanager
-    def database(self) -> Iterator[str]:
-        """The URL of a new, empty database, which is dropped at the end, whoever is still connected."""
+    def database(self, like: str | None = None) -> Iterator[str]:
+        """The URL of a new database, which is dropped at the end, whoever is still connected. It is empty, or holds
+        what the one at the URL `like` does, which nobody may be connected to."""
+        from sqlalchemy import make_url
+
         name = f"better_compute_test_{uuid.uuid4().hex}"
-        self._run(f"CREATE DATABASE {name} TEMPLATE template0")
+        self._run(f"CREATE DATABASE {name} TEMPLATE {make_url(like).database if like else 'template0'}")
         try:
             yield self.url(name)
         finally:

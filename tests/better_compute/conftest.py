@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests import postgres
 from tests.better_compute.plane import Plane, open_plane
 
 
@@ -27,9 +29,23 @@ def plane(fresh_plane: Path, tmp_path: Path) -> Iterator[Plane]:
     plane.store.close()
 
 
-@pytest.fixture
-def either(database_url: str) -> Iterator[Plane]:
+@pytest.fixture(scope="session")
+def fresh_postgres(postgres_server: postgres.Server) -> Iterator[str]:
+    """The same on PostgreSQL: its URL."""
+    with postgres_server.database() as url:
+        open_plane(url).store.close()
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either(request: pytest.FixtureRequest, fresh_plane: Path, tmp_path: Path) -> Iterator[Plane]:
     """A control plane: the test that takes it runs on SQLite, and again on PostgreSQL."""
-    plane = open_plane(database_url)
-    yield plane
-    plane.store.close()
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            url = f"sqlite:///{shutil.copy(fresh_plane, tmp_path)}"
+        else:
+            server: postgres.Server = request.getfixturevalue("postgres_server")
+            url = stack.enter_context(server.database(like=request.getfixturevalue("fresh_postgres")))
+        plane = open_plane(url)
+        stack.callback(plane.store.close)
+        yield plane
