@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, event
 
+from better_compute.domain.ids import derive
 from better_compute.service.pages import encode_cursor
 from better_compute.service.ports import Tx
-from tests.better_compute.plane import CARD, Plane
+from tests.better_compute.plane import CARD, Plane, open_plane
 from tests.better_compute.service.test_lists import KEYS, fleet, walk
 from tests.builders import a_tenant
 
@@ -73,29 +76,43 @@ def test_a_cursor_in_another_pool_goes_on_behind_it(plane: Plane, operation: str
         assert plane.ask("sa_fleet", operation, poolId=ids[3], cursor=cursor).data["items"] == expected
 
 
+@pytest.fixture(scope="module")
+def crowded(fresh_plane: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Plane]]:
+    """Planes where one pool is offered to so many tenants, and to acme; tests only read them."""
+    with ExitStack() as stack:
+        planes = {}
+        for number in (40, 400):
+            path = shutil.copy(fresh_plane, tmp_path_factory.mktemp("crowded"))
+            planes[number] = plane = open_plane(f"sqlite:///{path}")
+            stack.callback(plane.store.close)
+            names = [f"t{n:03}" for n in range(number)]
+            plane.store.transact(partial(add_tenants, names))
+            pool_id = plane.pool(idempotencyKey="crowded")
+            for name in ("acme", *names):
+                plane.offer(pool_id, name)
+        yield planes
+
+
 @pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.parametrize("one", [False, True])
 @pytest.mark.parametrize("who", ["sa_fleet", "sa_acme"])
 @pytest.mark.parametrize("operation", ["pools/listOffers", "quotas/list"])
-def test_a_page_costs_what_it_holds(plane: Plane, operation: str, who: str, one: bool, begun: bool) -> None:
+def test_a_page_costs_what_it_holds(
+    crowded: dict[int, Plane], operation: str, who: str, one: bool, begun: bool
+) -> None:
     """However many tenants a pool is offered to."""
-    pool_id = plane.pool()
-    plane.offer(pool_id, "acme")
+    pool_id = derive("pool", "root", "sa_fleet", "crowded")
     body = {"poolId": pool_id} if one and not (who == "sa_acme" and operation == "pools/listOffers") else {}
     if begun:
         body["cursor"] = encode_cursor(operation, (pool_id, "t020", "gpu")[: len(KEYS[operation])])
 
-    def steps(first: int, last: int) -> int:
-        names = [f"t{n:03}" for n in range(first, last)]
-        plane.store.transact(partial(add_tenants, names))
-        for name in names:
-            plane.offer(pool_id, name)
+    def steps(plane: Plane) -> int:
         with stepped() as taken:
             plane.ask(who, operation, {**body, "limit": 10})
         return len(taken)
 
-    few = steps(0, 40)
-    assert 0 < steps(40, 400) < few * 1.2
+    few = steps(crowded[40])
+    assert 0 < steps(crowded[400]) < few * 1.2
 
 
 def add_tenants(names: Sequence[str], tx: Tx) -> None:
