@@ -91,6 +91,20 @@ def by_digest(expected: str, plan: Plan) -> None:
         raise Stop(EXIT_STALE, message, rule="plan.digest")
 
 
+def by_hand(shown: Plan, plan: Plan, client: Client) -> None:
+    """A plan that somebody was shown, and approved: the live state may have moved while they thought it over. Raises
+    Stop with every difference when the plan made since is another."""
+    if shown.digest == plan.digest:
+        return
+    both = (*shown.operations, *plan.operations)
+    equal = {o.digest for o in shown.operations} & {o.digest for o in plan.operations}
+    names = {o.pool_id: o.name for o in both if o.digest not in equal}
+    moved = _moved(history.read(client, names, after=shown.sequence).of_pools(names), names)
+    message = "the plan is stale: the live state moved while it was asked about, and nothing was written"
+    hint = "apply again, and look at the new plan"
+    raise Stop(EXIT_STALE, message, (*_differences(shown.operations, plan), *moved), hint, "plan.stale")
+
+
 def is_sealed(saved: SavedPlan, desired: Desired, live: Live) -> bool:
     """Whether the plan file is to the byte what a run wrote that could read this control plane's key. Until that is
     known nothing that it says may be acted on. Raises Stop where it was made for another target than these files'."""
@@ -243,7 +257,7 @@ def _is_own(event: LastEvent, saved: SavedPlan) -> bool:
     return event.via.get("digest") == saved.digest
 
 
-def _differences(rest: Sequence[SavedOperation], plan: Plan) -> list[str]:
+def _differences(rest: Sequence[SavedOperation | Operation], plan: Plan) -> list[str]:
     """Operation by operation: what was planned and is not to be done now, and the other way round."""
     planned = {(o.action, o.subject): o.digest for o in rest}
     wanted = {(o.action, o.subject): o.digest for o in plan.operations}

@@ -57,6 +57,12 @@ def read(request: Request) -> Desired:
     return load(request.path, caller=request.caller, tell=request.tell)
 
 
+def read_again(session: Session) -> Session:
+    """The session on the live state as it is now. Raises ComputeError."""
+    live = reading.read(session.plane, session.live.instance.url, session.live.tenant_id)
+    return replace(session, live=live)
+
+
 @contextmanager
 def opened(request: Request, wished: Desired, agreed: Callable[[Live], Request] | None = None) -> Iterator[Session]:
     """Choose the target of files that were read just now, and read the live state: of the control plane, or of the

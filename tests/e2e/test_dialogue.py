@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from better_compute.domain.commands import OfferPool
+from fleetctl import live
 from tests.e2e.conftest import command, environment
-from tests.e2e.homes import Home, entry, unchanged
+from tests.e2e.homes import Home, entry, pool_id, unchanged
 
 PROMPT = b'Type "yes" to apply this plan: '
+RACKED = pool_id("racked")
+"""Four hosts of eight H100 stand by for it."""
 
 
 @pytest.fixture
@@ -24,11 +32,23 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
-def ask(home: Home, answer: bytes) -> tuple[int, str, bytes]:
-    """Run an apply on a terminal and answer its question; the exit code, stdout, and what the terminal showed."""
+@pytest.fixture
+def racked(tmp_path: Path) -> Home:
+    """A pool with machines, offered to acme."""
+    home = Home(tmp_path)
+    home.wish(entry("racked", {"acme": 8}))
+    home.apply()
+    return home
+
+
+def ask(
+    home: Home, answer: bytes, *flags: str, meanwhile: Callable[[], object] = lambda: None
+) -> tuple[int, str, bytes]:
+    """Run an apply on a terminal and answer its question, after what is done `meanwhile`; the exit code, stdout, and
+    what the terminal showed."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        command("fleetctl", "apply", str(home.directory)),
+        command("fleetctl", "apply", str(home.directory), *flags),
         stdin=theirs,
         stderr=theirs,
         stdout=subprocess.PIPE,
@@ -42,6 +62,7 @@ def ask(home: Home, answer: bytes) -> tuple[int, str, bytes]:
     with suppress(OSError):  # what a terminal's end says once nobody has the other one open any more
         while data := os.read(ours, 4096):
             if PROMPT in (shown := shown + data) and answer:
+                meanwhile()
                 os.write(ours, answer)
                 answer = b""
     out, _ = process.communicate()
@@ -65,6 +86,83 @@ def test_anything_else_writes_nothing(home: Home, answer: bytes) -> None:
     assert code == 1
     assert "Applied" not in out
     assert b"not approved: nothing was written" in terminal
+
+
+def book(home: Home, gpus: int) -> None:
+    with home.hand("sa_hand", "acme") as client:
+        assert client.reservations.create(RACKED, {"gpu": gpus}).state == "placed"
+
+
+def offered(home: Home) -> None:
+    with home.hand("sa_other") as client:
+        client.pools.offer(OfferPool(tenant_id="root", pool_id=RACKED, to_tenant_id="acme", quota={"gpu": 6}))
+
+
+def written(home: Home) -> list[int]:
+    """The events of what applies wrote."""
+    return [event.sequence for event in home.events() if event.actor_id == "sa_fleet"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "says"),
+    [
+        (entry("racked", {"acme": 2}), "1 quota row would drop below what is in use"),
+        ({"idempotencyKey": "racked", "archived": True}, "1 pool would be archived in use"),
+    ],
+    ids=["below use", "in use"],
+)
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_what_is_booked_while_the_question_stands_is_judged(
+    racked: Home, wish: dict[str, Any], says: str, form: str
+) -> None:
+    """A booking changes no version, so that nothing but the guards would hold."""
+    racked.wish(wish)
+    before = written(racked)
+    code, out, terminal = ask(racked, b"yes\n", "--format", form, meanwhile=lambda: book(racked, 4))
+    assert (code, written(racked)) == (3, before)
+    shown = out if form == "text" else json.loads(out)["findings"][0]["message"]
+    assert says in shown
+    assert says not in terminal.decode().partition(PROMPT.decode())[0]
+    assert "Applied" not in out
+
+
+def test_what_guards_still_let_pass_is_applied(racked: Home) -> None:
+    racked.wish(entry("racked", {"acme": 4}))
+    code, out, _ = ask(racked, b"yes\n", meanwhile=lambda: book(racked, 4))
+    assert (code, "Applied: 1 operation done." in out) == (0, True)
+
+
+def test_what_somebody_changes_while_the_question_stands_makes_it_another_plan(racked: Home) -> None:
+    racked.wish(entry("racked", {"acme": 4}), entry("fra1-b", []))
+    before = written(racked)
+    code, out, terminal = ask(racked, b"yes\n", meanwhile=lambda: offered(racked))
+    assert (code, "Applied" in out, written(racked)) == (4, False, before)
+    said = terminal.decode().replace("\r", "").partition(PROMPT.decode())[2]
+    assert (
+        "MISMATCH: the plan is stale: the live state moved while it was asked about, and nothing was written\n" in said
+    )
+    assert "  planned from another state: offer racked for acme\n" in said
+    assert "  racked for acme: pool.offered by sa_other at " in said
+    assert "fra1-b" not in said
+    assert "Hint: apply again, and look at the new plan\n" in said
+
+
+def test_what_is_done_by_others_while_the_question_stands_is_told_as_that(racked: Home) -> None:
+    racked.wish(entry("racked", {"acme": 6}))
+    code, _, terminal = ask(racked, b"yes\n", meanwhile=lambda: offered(racked))
+    assert (code, b"  planned, and not to be done now: offer racked for acme\r\n" in terminal) == (4, True)
+
+
+@pytest.mark.parametrize("flag", ["--yes", "--expect", "--plan"])
+def test_what_is_approved_before_is_judged_once(racked: Home, flag: str, tmp_path: Path) -> None:
+    """The live state is read once: whoever approved before does not think it over."""
+    racked.wish(entry("racked", {"acme": 4}))
+    plan = tmp_path / "plan.json"
+    digest = racked.run("plan", "--format", "json", "--out", plan).report["digest"]
+    values = {"--yes": (), "--expect": (digest,), "--plan": (str(plan),)}
+    with patch("fleetctl.live.read", wraps=live.read) as reads:
+        assert racked.run("apply", flag, *values[flag]).code == 0
+    assert reads.call_count == 1
 
 
 def test_nothing_to_do_asks_nothing(home: Home) -> None:

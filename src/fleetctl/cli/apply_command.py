@@ -50,9 +50,10 @@ def command(common: Common, yes: bool, plan_file: Path | None, expect: str | Non
 
     files = {"--plan": plan_file, "--journal": how["journal"], "--report": how["report_file"]}
     options.check_apart(common.request, files)
-    dialogue = Dialogue(common, approved=yes or plan_file is not None or expect is not None)
+    asks = not (yes or plan_file is not None or expect is not None)
+    dialogue = Dialogue(common, approved=not asks)
     tell = dialogue.progress.tell
-    orders = How(plan_file=plan_file, expect=expect, approve=dialogue.approve, progress=tell, **how)
+    orders = How(plan_file=plan_file, expect=expect, approve=dialogue.approve, asks=asks, progress=tell, **how)
     with dialogue.progress:
         finished = apply(common.request, orders)
     return streams.finish(finished, common.format, verbose=common.verbose)

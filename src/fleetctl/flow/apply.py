@@ -25,7 +25,7 @@ from fleetctl.errors import (
     Stop,
 )
 from fleetctl.flow.finished import Finished
-from fleetctl.flow.judge import judged
+from fleetctl.flow.judge import Judged, judged
 from fleetctl.flow.told import header, plan_report
 from fleetctl.journal import Journal, Outcome, Stream, opened_journal
 from fleetctl.live import Live
@@ -36,7 +36,7 @@ from fleetctl.report.of_apply import of_apply
 from fleetctl.report.plan_file import saved_plan
 from fleetctl.report.saved import file_bytes
 from fleetctl.request import Request
-from fleetctl.session import Session, opened, read
+from fleetctl.session import Session, opened, read, read_again
 from fleetctl.signals import interruptible
 from fleetctl.words import short
 
@@ -53,11 +53,12 @@ _PLANNED: Final = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class How:
     """How an apply is approved and run, and what is kept of it: a plan file or a digest that stand for it, or else whom
-    to ask; who hears of each operation; how many calls at a time."""
+    to ask (`asks`: they are, and may take their time); who hears of each operation; how many calls at a time."""
 
     plan_file: Path | None
     expect: str | None
     approve: Callable[[PlanReport], bool]
+    asks: bool
     progress: Callable[[Outcome], None]
     parallelism: int
     journal: Path | None
@@ -89,20 +90,39 @@ def apply(request: Request, how: How) -> Finished:
         _check_caller(session)
         # 4. Make the plan; 5. judge it by rules and guards.
         found = judged(session)
-        made, document = found.plan, plan_report(session, found)
+        document = plan_report(session, found)
         # 6. Is it the one that was approved? Nothing is written before.
-        digest = _approved(saved, how.expect, made, session, document)
-        if made.blocked:
-            return Finished(document, EXIT_BLOCKED, _why_blocked(saved, made, session) if saved else ())
-        if (made.operations or made.findings) and not how.approve(document):
-            raise Stop(EXIT_ERROR, "not approved: nothing was written")
-        made, stop = replace(made, digest=digest), Event()
-        with opened_journal(how.journal) as stream, interruptible(stop) as caught:
-            # 7. Run it.
-            outcomes = _run(made, session, how, stream, stop)
-            # 8. Say what was done and what was not: also to whoever interrupts.
-            finished = of_apply(made, outcomes, header(session), how.approved_by, caught.name)
-            remarks, is_kept = kept.write_done(lambda: file_bytes(finished))
+        digest = _approved(saved, how.expect, found.plan, session, document)
+        if found.plan.blocked:
+            return Finished(document, EXIT_BLOCKED, _why_blocked(saved, found.plan, session) if saved else ())
+        # 7. Ask; what somebody approves is judged once more, as it is by then.
+        session, found = _answered(session, found, document, how)
+        if found.plan.blocked:
+            return Finished(plan_report(session, found), EXIT_BLOCKED)
+        return _carried_out(replace(found.plan, digest=digest), session, how, kept)
+
+
+def _answered(session: Session, shown: Judged, document: PlanReport, how: How) -> tuple[Session, Judged]:
+    """The plan as it is once it was approved. While a question stands the live state moves, and bookings, which guards
+    judge, change no precondition. Raises Stop where it is not approved, or is another plan by then."""
+    if (shown.plan.operations or shown.plan.findings) and not how.approve(document):
+        raise Stop(EXIT_ERROR, "not approved: nothing was written")
+    if not (how.asks and shown.plan.operations):
+        return session, shown
+    session = read_again(session)
+    found = judged(session)
+    approval.by_hand(shown.plan, found.plan, session.plane)
+    return session, found
+
+
+def _carried_out(made: Plan, session: Session, how: How, kept: Kept) -> Finished:
+    stop = Event()
+    with opened_journal(how.journal) as stream, interruptible(stop) as caught:
+        # 8. Run it.
+        outcomes = _run(made, session, how, stream, stop)
+        # 9. Say what was done and what was not: also to whoever interrupts.
+        finished = of_apply(made, outcomes, header(session), how.approved_by, caught.name)
+        remarks, is_kept = kept.write_done(lambda: file_bytes(finished))
     code = _exit_code(outcomes, caught.name)
     return Finished(finished, code if is_kept or code else EXIT_ERROR, remarks)
 
