@@ -26,6 +26,8 @@ def _run(arguments: Sequence[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else EXIT_OK
     except (Exception, KeyboardInterrupt, click.Abort) as error:
+        if isinstance(error, OSError) and (lost := streams.end(EXIT_OK)):
+            return lost  # of what click printed, such as help
         return failure.tell(error)
     return code if isinstance(code, int) else EXIT_OK
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 from click.shell_completion import get_completion_class
 
-from fleetctl.cli import options
+from fleetctl.cli import options, streams
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_FLEETCTL_COMPLETE"
@@ -31,5 +29,4 @@ def command(shell: str) -> int:
     assert kind is not None
     script = kind(fleetctl, {}, "fleetctl", VARIABLE)
     # Not `source()`: it asks the shell for its version, and the script is for another machine perhaps.
-    sys.stdout.write(script.source_template % script.source_vars())
-    return 0
+    return streams.write(script.source_template % script.source_vars())

@@ -29,7 +29,8 @@ class Dialogue:
         """Show the plan, beside the result where that is not for people, and ask where there is something to do."""
         self.progress.total = len(report["operations"])
         if self._common.format.for_people:
-            streams.show(report, self._common.format, verbose=self._common.verbose)
+            if streams.show(report, self._common.format, verbose=self._common.verbose):
+                return False  # nobody saw it
         else:
             streams.say(streams.in_words(report, sys.stderr, verbose=self._common.verbose))
         if self._approved or not report["operations"]:

@@ -37,10 +37,7 @@ def document(error: Exception, form: streams.Format, *, verbose: bool) -> None:
     from fleetctl.report.problems import of_problems  # not at the top: `--help` reports nothing
 
     problems = _problems(error) or (_as_problem(error),)
-    try:
-        streams.show(of_problems(problems), form, verbose=verbose)
-    except OSError as closed:
-        streams.give_up(closed)
+    streams.show(of_problems(problems), form, verbose=verbose)
 
 
 def exit_code(error: BaseException) -> int:

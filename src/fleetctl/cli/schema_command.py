@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from better_compute.domain.problems import did_you_mean
-from fleetctl.cli import options
+from fleetctl.cli import options, streams
 
 
 def _names(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[str]:
@@ -26,9 +24,7 @@ def command(name: str | None) -> int:
     from fleetctl.cli import schemas
 
     if name is None:
-        sys.stdout.write("".join(f"{each}\n" for each in schemas.NAMES))
-        return 0
+        return streams.write("".join(f"{each}\n" for each in schemas.NAMES))
     if name not in schemas.NAMES:
         raise click.UsageError(f"there is no schema {name!r}; {did_you_mean(name, schemas.NAMES)}".rstrip("; "))
-    sys.stdout.write(schemas.text(name))
-    return 0
+    return streams.write(schemas.text(name))

@@ -98,26 +98,29 @@ def finish(finished: Finished, form: Format, *, verbose: bool = False) -> int:
     """
     for remark in finished.remarks:
         note(remark)
-    try:
-        show(finished.report, form, verbose=verbose)
-    except OSError as error:
-        code = give_up(error)
-        return finished.exit_code if finished.report["kind"] == "apply" else code
-    return finished.exit_code
+    lost = show(finished.report, form, verbose=verbose)
+    return lost if lost and finished.report["kind"] != "apply" else finished.exit_code
 
 
 def deliver(file: FileText) -> int:
-    """Print a result that is a file, and give the exit code. Raises OSError."""
+    """Print a result that is a file, and give the exit code."""
     note(file.remark)
-    sys.stdout.write(file.text)
-    sys.stdout.flush()
+    return write(file.text)
+
+
+def show(report: Report, form: Format, *, verbose: bool = False) -> int:
+    """Print a report as the result; the exit code as far as that goes."""
+    return write(form(report, sys.stdout, verbose))
+
+
+def write(text: str) -> int:
+    """Print a result: all that stdout gets comes through here. What cannot be printed is told, once, and no success."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        return give_up(error)
     return EXIT_OK
-
-
-def show(report: Report, form: Format, *, verbose: bool = False) -> None:
-    """Print a report as the result. Raises OSError."""
-    sys.stdout.write(form(report, sys.stdout, verbose))
-    sys.stdout.flush()
 
 
 def say(text: str) -> None:

@@ -226,12 +226,27 @@ class TestStreamsThatTakeNothing:
         assert self.into("<&- >&- 2>&-", "apply", str(fleet.directory), "--yes").code == 0
         assert "No changes" in fleet.on("plan").out
 
-    @pytest.mark.parametrize("command", ["validate FLEET", "plan FLEET", "--help", "--version", "schema"])
-    def test_a_result_that_a_full_disk_does_not_take_is_an_error(self, command: str, fleet: Fleet) -> None:
+    @pytest.mark.parametrize(
+        "command",
+        [
+            *("validate FLEET", "plan FLEET", "plan FLEET --format json", "diff FLEET FLEET"),
+            *("export FLEET", "export FLEET --format json", "snapshot FLEET", "snapshot FLEET --format json"),
+            *("schema", "schema fleet.v1", "completion bash", "--help", "--version"),
+        ],
+    )
+    def test_a_result_that_a_full_disk_does_not_take_is_an_error_and_told_once(
+        self, command: str, fleet: Fleet
+    ) -> None:
         arguments = [str(fleet.directory) if word == "FLEET" else word for word in command.split()]
         ran = self.into("> /dev/full", *arguments)
         assert (ran.code, "Exception ignored" in ran.err) == (1, False)
-        assert ran.err.splitlines()[-1] == "STOPPED: the result cannot be written: No space left on device"
+        told = [line for line in ran.err.splitlines() if line.startswith("STOPPED")]
+        assert told == ["STOPPED: the result cannot be written: No space left on device"]
+
+    def test_so_is_an_error_that_is_a_document(self, fleet: Fleet) -> None:
+        fleet.write("  - {idempotencyKey: fra1-a, nope: 1}\n")
+        ran = self.into("> /dev/full", "plan", str(fleet.directory), "--format", "json")
+        assert (ran.code, ran.err.count("STOPPED"), "fleet.yaml:9" in ran.err) == (1, 1, True)
 
     def test_what_an_apply_did_is_told_by_its_code_all_the_same(self, fleet: Fleet) -> None:
         ran = self.into("> /dev/full", "apply", str(fleet.directory), "--yes", "--format", "json")
@@ -241,6 +256,7 @@ class TestStreamsThatTakeNothing:
     def test_a_plan_that_cannot_be_shown_is_not_applied(self, fleet: Fleet) -> None:
         ran = self.into("> /dev/full", "apply", str(fleet.directory), "--yes")
         assert (ran.code, "Exception ignored" in ran.err) == (1, False)
+        assert ran.err.endswith("No space left on device\nSTOPPED: not approved: nothing was written\n")
         assert "Plan: 1 to create" in fleet.on("plan").out
 
 
