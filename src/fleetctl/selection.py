@@ -34,8 +34,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The glob that a selector writes for one field."""
+    """The glob that a selector writes for one field, and what it means."""
 
+    glob: str
     pattern: re.Pattern[str]
     is_whole: bool
     is_negated: bool
@@ -247,8 +248,7 @@ def _nearest(selector: Selector, things: Sequence[Thing]) -> str:
     for name, part in selector.parts.items():
         known = [*_known(name, things)]
         if not any(map(part.holds, known)):
-            wrote = selector.text.partition(f"{name}=")[2].partition(",")[0]
-            near = nearest.hint(wrote, {text for fact in known for text in (*fact.values, *fact.ids)})
+            near = nearest.hint(part.glob, {text for fact in known for text in (*fact.values, *fact.ids)})
             return near or f"no pool of this fleet has such a {name}"
     if any(_anything(selector, thing) for thing in things):
         return "that tenant is offered removed pools alone, which are selected by key, site, model or file"
@@ -279,7 +279,7 @@ def _selector(text: str, flag: str) -> Selector:
         if not value:
             raise _unfit(flag, text, f"{name} is blank", f"{name}=* selects all that have one")
         negated = any(found[1] for found in _CLASS.finditer(value))
-        parts[name] = Part(re.compile(translate(value)), not _WILD.search(value), negated)
+        parts[name] = Part(value, re.compile(translate(value)), not _WILD.search(value), negated)
     return Selector(text, parts)
 
 

@@ -137,6 +137,7 @@ def test_counts_are_of_what_is_selected() -> None:
     ("only", "exclude", "hint"),
     [
         (["key=fra1-aa"], [], 'did you mean "fra1-a"?'),
+        (["model = H100 , key = fra1-aa"], [], 'did you mean "fra1-a"?'),
         (["site=site_fra2"], [], 'did you mean "site_fra1"?'),
         ([], ["tenant=acmee"], 'did you mean "acme"?'),
         (["key=zzz-*"], [], "no pool of this fleet has such a key"),
