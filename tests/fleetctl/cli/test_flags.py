@@ -14,7 +14,8 @@ from fleetctl.cli.group import COMMANDS, fleetctl
 from tests.fleetctl.cli.runs import ROOT, WORLD, Fleet, process
 from tests.repository import Repository
 
-Outcome = Callable[[list[str]], tuple[int, str, str, dict[str, str]]]
+Outcome = tuple[int, str, str, dict[str, str]]
+Run = Callable[[list[str]], Outcome]
 
 MANY = range(60)
 FILLER = "x" * 80
@@ -154,32 +155,47 @@ def ran(home: Path, command: str) -> None:
     assert process(command.split(), cwd=home).code == 0
 
 
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where every run is: what says where it is says the same."""
+    return tmp_path_factory.mktemp("flags") / "copy"
+
+
 @pytest.fixture
-def outcome(prepared: Path, tmp_path: Path, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> Outcome:
+def outcome(prepared: Path, place: Path, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> Run:
     """What a run in a copy of that directory says, ends with, and leaves, but for the time of day."""
 
-    def of(arguments: list[str]) -> tuple[int, str, str, dict[str, str]]:
-        copy = tmp_path / "copy"
-        shutil.copytree(prepared, copy)
-        monkeypatch.chdir(copy)
+    def of(arguments: list[str]) -> Outcome:
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(prepared, place)
+        monkeypatch.chdir(place)
         done = fleet(*arguments)
-        files = (path for path in copy.rglob("*") if path.is_file() and not {".git", ".fleet"} & set(path.parts))
-        left = {str(path.relative_to(copy)): OF_THE_MOMENT.sub("-", path.read_text()) for path in files}
-        shutil.rmtree(copy)
+        files = (path for path in place.rglob("*") if path.is_file() and not {".git", ".fleet"} & set(path.parts))
+        left = {str(path.relative_to(place)): OF_THE_MOMENT.sub("-", path.read_text()) for path in files}
         return done.code, OF_THE_MOMENT.sub("-", done.out), OF_THE_MOMENT.sub("-", done.err), left
 
     return of
 
 
+@pytest.fixture(scope="session")
+def plain() -> dict[str, Outcome]:
+    """The outcomes of runs without a flag, so far."""
+    return {}
+
+
 @pytest.mark.parametrize(("command", "flag"), [each for each in parameters() if each not in ELSEWHERE])
-def test_a_flag_changes_something(command: str, flag: str, outcome: Outcome) -> None:
-    without = WITHOUT.get((command, flag), BASES[command]).split()
-    assert outcome(without) != outcome([*without, *FLAGS[flag].split()])
+def test_a_flag_changes_something(command: str, flag: str, outcome: Run, plain: dict[str, Outcome]) -> None:
+    without = WITHOUT.get((command, flag), BASES[command])
+    if without not in plain:
+        plain[without] = outcome(without.split())
+    assert plain[without] != outcome([*without.split(), *FLAGS[flag].split()])
 
 
 @pytest.mark.parametrize("without", sorted({*BASES.values(), *WITHOUT.values()}))
-def test_and_nothing_but_the_flag_does(without: str, outcome: Outcome) -> None:
-    assert outcome(without.split()) == outcome(without.split())
+def test_and_nothing_but_the_flag_does(without: str, outcome: Run, plain: dict[str, Outcome]) -> None:
+    if without not in plain:
+        plain[without] = outcome(without.split())
+    assert plain[without] == outcome(without.split())
 
 
 def test_nothing_is_said_of_flags_that_are_not_there() -> None:
