@@ -1,7 +1,7 @@
 """A fleet of 10,000 pools and 100,000 quota rows under 50 requests a second: the time that 99 of 100 answers take.
 
-Requests go out by the clock, whether or not those before are answered; each is timed from when it was due. It is run by
-itself, `python -m benchmarks.load DATABASE`, and prints the ratio to 100 ms.
+Requests go out by the clock, whether or not those before are answered; each is timed from when it was due. What it
+prints is the ratio to 100 ms.
 """
 
 from __future__ import annotations
