@@ -284,5 +284,4 @@ def test_without_what_protects_it_the_sweep_finds_what_is_taken(
     home: Home, module: ModuleType, name: str, nothing: object
 ) -> None:
     with patch.object(module, name, lambda *_args, **_named: nothing):
-        _, lost = swept(home, range(FLEETS // 4))
-    assert lost
+        assert any(swept(home, range(begin, begin + 10))[1] for begin in range(0, FLEETS // 4, 10))
