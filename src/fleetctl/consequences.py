@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from fleetctl.ledger import Holdings, Key, Ledger, Stock, holdings, ledger, stock
+from fleetctl.ledger import Holdings, Key, Ledger, Sides, Stock, holdings, ledger, sides, stock
 from fleetctl.live import Live
 from fleetctl.plan import Plan
 from fleetctl.plan.grants import Grant, Pools, grants
@@ -30,15 +30,19 @@ class Consequences:
         return tuple(grants(self.pools))
 
     @cached_property
+    def _sides(self) -> Sides:
+        return sides(self.pools)
+
+    @cached_property
     def ledger(self) -> Ledger:
-        return ledger(self.pools, self.plan.comparison.desired.prices)
+        return ledger(self._sides, self.plan.comparison.desired.prices)
 
     @cached_property
     def stock(self) -> Mapping[Key, Stock]:
         """By GPU model, atom and site, of all pools, those that the plan leaves alone too."""
-        return stock(self.pools)
+        return stock(self._sides)
 
     @cached_property
     def holdings(self) -> Mapping[str, Holdings]:
         """By tenant, of all pools, those that the plan leaves alone too."""
-        return holdings(self.pools)
+        return holdings(self._sides)

@@ -125,25 +125,42 @@ class _Pool:
             yield from (count[0] for count in counts if count and count[1] is not None)
 
 
-def ledger(pools: Pools, prices: Prices) -> Ledger:
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """All pools before a plan and after it: `changed` are those that operations are about, by id; the others of `live`
+    stay as they are."""
+
+    live: Live
+    changed: Mapping[str, _Pool]
+
+    def pools(self, keys: Collection[Key] | None = None) -> Iterator[_Pool]:
+        """Those that stay, with `keys` those of them alone, and then those that change."""
+        yield from _unchanged(self.live, self.changed, keys)
+        yield from self.changed.values()
+
+
+def sides(pools: Pools) -> Sides:
+    """Worked out once for all that is added up from it."""
+    return Sides(pools.live, dict(_changed(pools)))
+
+
+def ledger(of: Sides, prices: Prices) -> Ledger:
     """Linear in the live state; of the pools that the plan leaves alone those are added up whose key it touches."""
-    changed = dict(_changed(pools))
-    touched = {share for pool in changed.values() for share in pool.shares()}
-    keys = {key for key, _ in touched} | {key for pool in changed.values() for key in pool.machines()}
+    touched = {share for pool in of.changed.values() for share in pool.shares()}
+    keys = {key for key, _ in touched} | {key for pool in of.changed.values() for key in pool.machines()}
     free = {key: 0.0 if key[0] in prices else None for key in keys}
     made = Ledger(
         {share: Share(Amount(0, free[share[0]]), Amount(0, free[share[0]])) for share in sorted(touched)},
         {key: Stock() for key in sorted(keys)},
     )
-    for pool in (*_unchanged(pools.live, changed, keys), *changed.values()):
+    for pool in of.pools(keys):
         _add(made, pool, prices)
     return made
 
 
-def stock(pools: Pools) -> Mapping[Key, Stock]:
+def stock(of: Sides) -> Mapping[Key, Stock]:
     """All that there is before the plan or after it, whether or not the plan touches it; in the order of the keys."""
-    changed = dict(_changed(pools))
-    every = (*_unchanged(pools.live, changed), *changed.values())
+    every = [*of.pools()]
     keys = {side.key for pool in every for side in (pool.before, pool.after) if side}
     made = Ledger({}, {key: Stock() for key in sorted(keys)})
     for pool in every:
@@ -151,12 +168,11 @@ def stock(pools: Pools) -> Mapping[Key, Stock]:
     return made.stock
 
 
-def holdings(pools: Pools) -> dict[str, Holdings]:
+def holdings(of: Sides) -> dict[str, Holdings]:
     """By tenant, over all pools that are offered to it before the plan or after it, whether or not the plan touches
     them."""
-    changed = dict(_changed(pools))
     found: dict[str, dict[tuple[str, str], Holding]] = {}
-    for pool in (*_unchanged(pools.live, changed), *changed.values()):
+    for pool in of.pools():
         for name, side in (("before", pool.before), ("after", pool.after)):
             if side is None:
                 continue

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.state import Rollup
-from fleetctl.ledger import Key, Ledger, holdings, ledger, stock
+from fleetctl.ledger import Key, Ledger, holdings, ledger, sides, stock
 from fleetctl.plan.grants import Pools
 from tests.fleetctl.report.world import World, pool_id
 from tests.fleets import Fleet, fleets
@@ -23,7 +23,7 @@ SEVEN = "{gpu: {mig: {devices: {1g.10gb: 7}}}}"
 
 
 def kept(world: World, entries: str, **prices: float) -> Ledger:
-    return ledger(Pools(world.plan(entries), world.live()), prices)
+    return ledger(sides(Pools(world.plan(entries), world.live())), prices)
 
 
 def machines(world: World, key: str, gpus: int, hosts: int = 1, **fields: Any) -> None:
@@ -114,7 +114,7 @@ class TestShares:
         entries = "  - {idempotencyKey: fra1-a, sharing: odd, offers: [{toTenantId: acme, quota: {gpu: 8}}]}\n"
         made = World().plan(entries)
         assert made.operations
-        assert ledger(Pools(made, World().live()), {}) == Ledger({}, {})
+        assert ledger(sides(Pools(made, World().live())), {}) == Ledger({}, {})
 
 
 class TestStock:
@@ -188,18 +188,18 @@ class TestStock:
             + "  - {idempotencyKey: fra1-b, siteId: site_ams1, offers: []}\n"
             + "  - {idempotencyKey: fra1-e, archived: true}\n"
         )
-        pools = Pools(world.plan(entries), world.live())
-        sums = {key: (one.before.atoms, one.after.atoms, one.in_use) for key, one in stock(pools).items()}
+        both = sides(Pools(world.plan(entries), world.live()))
+        sums = {key: (one.before.atoms, one.after.atoms, one.in_use) for key, one in stock(both).items()}
         ams, other, gone = ("H100", "gpu", "site_ams1"), ("H200", "gpu", "site_fra1"), ("A100", "gpu", "site_fra1")
         assert list(sums.items()) == [(gone, (0, 0, 0)), (ams, (16, 8, 0)), (FRA, (32, 32, 3)), (other, (0, 0, 0))]
-        assert [(one.schedulable, one.schedulable_after) for one in stock(pools).values()] == [
+        assert [(one.schedulable, one.schedulable_after) for one in stock(both).values()] == [
             (8, 0),
             (None, None),
             (64, 64),
             (None, None),
         ]
-        touched = ledger(pools, {}).stock
-        assert touched == {key: one for key, one in stock(pools).items() if key in touched}, "as the report has it"
+        touched = ledger(both, {}).stock
+        assert touched == {key: one for key, one in stock(both).items() if key in touched}, "as the report has it"
 
 
 class TestCosts:
@@ -268,15 +268,15 @@ def test_it_says_what_a_control_plane_grants_before_and_after(first: Fleet, seco
         if not plane.allows(made):
             continue
         before = expected(plane)
-        found = ledger(Pools(made, plane.live()), {}).shares
+        found = ledger(sides(Pools(made, plane.live())), {}).shares
         plane.run(made)
         after = expected(plane)
         for share in before.keys() | after.keys() | found.keys():
-            row, sides = found.get(share), (before[share], after[share])
+            row, both = found.get(share), (before[share], after[share])
             if row is None:
-                assert sides[0] == sides[1]
+                assert both[0] == both[1]
             else:
-                assert (row.before.atoms, row.after.atoms) == tuple(min(side, UNLIMITED) for side in sides)
+                assert (row.before.atoms, row.after.atoms) == tuple(min(side, UNLIMITED) for side in both)
 
 
 def by_model(sums: Counter[tuple[Key, str]]) -> dict[tuple[str, str, str], int]:
@@ -295,7 +295,7 @@ def test_what_tenants_hold_is_what_a_control_plane_grants_them_over_all_pools(fi
         made = plane.plan(desired(wished))
         if not plane.allows(made):
             continue
-        before, held = expected(plane), holdings(Pools(made, plane.live()))
+        before, held = expected(plane), holdings(sides(Pools(made, plane.live())))
         plane.run(made)
         rows = {(tenant, *key): each for tenant, keys in held.items() for key, each in keys.items()}
         assert {key: row.before.atoms for key, row in rows.items() if row.before.atoms} == by_model(before)
@@ -307,5 +307,5 @@ def test_it_adds_up_what_one_plan_takes_from_many_pools() -> None:
     tenants = [{"toTenantId": tenant, "quota": {"gpu": 8}} for tenant in ("acme", "globex", "initech")]
     plane.run(plane.plan(desired(fleet(*(entry(f"k{n}", offers=tenants) for n in range(50))))))
     wished = desired(fleet(*(entry(f"k{n}", offers=tenants[:2]) for n in range(50))))
-    rows = ledger(Pools(plane.plan(wished), plane.live()), {}).shares
+    rows = ledger(sides(Pools(plane.plan(wished), plane.live())), {}).shares
     assert {tenant: (row.before.atoms, row.after.atoms) for (_, tenant), row in rows.items()} == {"initech": (400, 0)}

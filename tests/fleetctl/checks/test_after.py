@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from better_compute.domain.atoms import ATOMS, UNLIMITED
 from better_compute.domain.commands import OfferPool, SetQuota
 from better_compute.domain.policy.canonical import canonical
 from better_compute.domain.state import PoolState
@@ -15,11 +18,12 @@ from fleetctl.checks.objects import Objects
 from fleetctl.comparison import Asked
 from fleetctl.consequences import Consequences
 from fleetctl.desired.inputs import without_zeros
-from fleetctl.plan import make
+from fleetctl.plan import Plan, make
 from fleetctl.selection import parse
 from tests.fleetctl.compared import PREFIX, TOMB, base
 from tests.fleetctl.test_identity import offered, plane, pool_id
-from tests.fleets import OWNER
+from tests.fleets import OWNER, Fleet, fleets, quotas
+from tests.fleets import offers as granted
 from tests.model import ControlPlane, desired, entry, fleet
 
 APART = "!pool.offers.exists(o, o.toTenantId == 'globex') || !pool.offers.exists(o, o.toTenantId == 'initech')"
@@ -178,12 +182,30 @@ def is_there(state: PoolState) -> Any:
     return seen(Standing(pool=state.pool, owner_quota=state.limits(OWNER), offers=terms))
 
 
-def sums(objects: Objects) -> dict[tuple[str, str], int]:
-    found: dict[tuple[str, str], int] = {}
+def sums(objects: Objects) -> dict[tuple[str, str, str], int]:
+    """By tenant, model and atom, what offers that a check sees grant."""
+    found: dict[tuple[str, str, str], int] = {}
     for offer in objects.offers:
-        key = offer.value["toTenantId"], offer.value["gpuModel"]
-        found[key] = found.get(key, 0) + offer.value["quota"].get("gpu", 0)
-    return found
+        atom = ATOMS[offer.value["sharing"]]
+        key = offer.value["toTenantId"], offer.value["gpuModel"], atom
+        found[key] = min(found.get(key, 0) + offer.value["quota"].get(atom, 0), UNLIMITED)
+    return {key: atoms for key, atoms in found.items() if atoms}
+
+
+def counted(does: Consequences) -> dict[tuple[str, str, str], int]:
+    """The same as the ledger counts it."""
+    rows = {(tenant, *key): one.after.atoms for tenant, held in does.holdings.items() for key, one in held.items()}
+    return {key: atoms for key, atoms in rows.items() if atoms}
+
+
+def agree(live: ControlPlane, made: Plan) -> None:
+    """What checks see after a plan, what the ledger counts, and what the control plane's own rules make of it, by which
+    preflight judges, are one. The plan is done then."""
+    state = live.live()
+    after, does = {one.id: seen(one) for one in standing(made, state)}, Consequences(made, state)
+    assert sums(Objects(does)) == counted(does)
+    live.run(made)
+    assert after == {i: is_there(s) for i, s in live.live().pools.items() if s.pool and not s.pool.archived}
 
 
 @pytest.mark.parametrize("prune", [False, True])
@@ -204,12 +226,30 @@ def test_checks_see_what_the_control_plane_has_after_the_plan_and_what_the_ledge
     only: tuple[str, ...], exclude: tuple[str, ...], prune: bool
 ) -> None:
     live = plane(*OLD)
-    state, files = live.live(), desired(fleet(*NEW, **PREFIX))
-    made = make(files, state, Asked(base=base(*OLD[:-1], **PREFIX), prune=prune, selected=parse(only, exclude)))
-    after = {one.id: seen(one) for one in standing(made, state)}
-    does = Consequences(made, state)
-    counted = {(t, model): h.after.atoms for t, held in does.holdings.items() for (model, _), h in held.items()}
-    assert sums(Objects(does)) == {key: atoms for key, atoms in counted.items() if atoms}
-    live.run(made)
-    there = {i: is_there(s) for i, s in live.live().pools.items() if s.pool and not s.pool.archived}
-    assert after == there
+    asked = Asked(base=base(*OLD[:-1], **PREFIX), prune=prune, selected=parse(only, exclude))
+    agree(live, make(desired(fleet(*NEW, **PREFIX)), live.live(), asked))
+
+
+@st.composite
+def twice(draw: st.DrawFn) -> tuple[Fleet, Fleet]:
+    """A fleet, and what a change makes of its pools."""
+    first, pools = draw(fleets()), list[dict[str, Any]]()
+    for old in first.pools:
+        what = draw(st.sampled_from(("as it is", "archived", "changed", "changed")))
+        if what == "changed" and not old.get("archived"):
+            sharing, single = old["sharing"], old.get("policy", {}).get("singleTenant", False)
+            model, owner = draw(st.sampled_from(("H100", "H200"))), draw(quotas(ATOMS[sharing]))
+            pools.append({**old, "gpuModel": model, "ownerQuota": owner, "offers": draw(granted(sharing, single))})
+        else:
+            pools.append(old if what != "archived" else {"idempotencyKey": old["idempotencyKey"], **TOMB})
+    return first, Fleet(first.root, pools)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(twice())
+def test_they_see_it_of_every_plan_that_nothing_blocks(fleets: tuple[Fleet, Fleet]) -> None:
+    live = ControlPlane()
+    for wished in fleets:
+        made = live.plan(desired(wished))
+        if live.allows(made):
+            agree(live, made)
