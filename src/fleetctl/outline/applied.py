@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
+from fleetctl.outline import agreement
+from fleetctl.outline.head import outside
 from fleetctl.outline.operations import named
 from fleetctl.outline.problems import finding, place
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
@@ -43,6 +45,7 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
         ),
         closing=(
             (_sum(report),),
+            *agreement.left(report),
             *(((Words(_REST[report["approvedBy"] == "digest"]),),) if summary["done"] < summary["operations"] else ()),
             (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True)),
         ),
@@ -64,11 +67,15 @@ def _opening(report: ApplyReport) -> Iterator[Sentence]:
 def _sum(report: ApplyReport) -> Words:
     summary = report["summary"]
     if not summary["operations"]:
-        return Words("No changes: everything is as the files say.", "good")
+        is_whole = agreement.is_whole(report)
+        return (
+            Words("No changes: everything is as the files say.", "good") if is_whole else agreement.no_changes(report)
+        )
     words = {"failed": summary["failed"], "blocked": summary["blocked"], "not started": summary["notStarted"]}
     rest = ", ".join(f"{number:,} {word}" for word, number in words.items() if number)
     if not rest:
-        return Words(f"Applied: {count(summary['done'], 'operation')} done.", "good")
+        part = f" (a part of the fleet: {outside(report['selection'])})" if report["selection"] else ""
+        return Words(f"Applied: {count(summary['done'], 'operation')} done{part}.", "good")
     word = "Applied in part" if summary["done"] else "Not applied"
     return Words(f"{word}: {summary['done']:,} of {count(summary['operations'], 'operation')} done, {rest}.", "bad")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import values
+from fleetctl.outline import agreement, values
 from fleetctl.outline.head import base, commit, files, head, live, outside, selection
 from fleetctl.outline.problems import places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
@@ -41,7 +41,7 @@ def outline(report: DriftReport, *, verbose: bool) -> Outline:
             ),
             _section(_EXPECTED, expected, verbose),
         ),
-        closing=(_sum(report),),
+        closing=(_sum(report), *agreement.waiting(report)),
     )
 
 
@@ -77,8 +77,8 @@ def _sum(report: DriftReport) -> Sentence:
         return (Words(f"Drift: {counts}{aside}{rest}.", "notice"),)
     said = files(summary["entries"], summary["offers"])
     if part:  # of which what was left out may differ
-        return (Words(f"No drift in the selection of {said}{aside}; {outside(part)}.", "notice"),)
-    return (Words(f"No drift. {said} as the files say{' or expect' if aside else ''}{aside}.", "good"),)
+        return (Words(f"No drift in the selection of {said}{aside}; {outside(part)}.", agreement.tone(report)),)
+    return (Words(f"No drift. {said} as the files say{' or expect' if aside else ''}{aside}.", agreement.tone(report)),)
 
 
 def _section(title: str, found: Sequence[Drifted], verbose: bool) -> Section:

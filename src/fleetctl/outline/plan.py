@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import capacity, operations, problems, undone
+from fleetctl.outline import agreement, capacity, operations, problems, undone
 from fleetctl.outline.head import NO_BASE, base, commit, files, head, live, outside, selection
 from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
@@ -140,9 +140,7 @@ def _closing(report: PlanReport) -> Iterator[Sentence]:
     yield from _sum(report)
     yield from capacity.net(report["capacity"]["shares"])
     yield from ((Words(said),) for said in undone.summed(report))
-    if removed := len(summary["removed"]):
-        said = "is in no file, and is left as it is" if removed == 1 else "are in no file, and are left as they are"
-        yield (Words(f"{count(removed, 'pool')} of this fleet {said}."),)
+    yield from agreement.left(report)
     if summary["foreign"]:
         yield (Words(f"{count(summary['foreign'], 'foreign pool')} left alone.", "quiet"),)
     found = problems.tally(summary["errors"], summary["warnings"], summary["unchecked"])
@@ -157,7 +155,7 @@ def _closing(report: PlanReport) -> Iterator[Sentence]:
 
 
 def _sum(report: PlanReport) -> Iterator[Sentence]:
-    """What will be done. Of a part of a fleet nobody says that all is as wished."""
+    """What will be done."""
     summary, part = report["summary"], report["selection"]
     if report["operations"]:
         kinds = Counter(map(operations.kind, report["operations"]))
@@ -166,11 +164,7 @@ def _sum(report: PlanReport) -> Iterator[Sentence]:
         rest = f" (a part of the fleet: {outside(part)})" if part else ""
         yield Words("Plan:", "strong"), Words(f" {', '.join(sums)}; {unchanged}{rest}.")
     elif not summary["blocked"]:
-        said = files(summary["unchanged"], summary["offers"])
-        if part:
-            yield (Words(f"No changes in the selection. {said} as wished; {outside(part)}.", "notice"),)
-        else:
-            yield (Words(f"No changes. {said} as wished.", "good"),)
+        yield (agreement.no_changes(report),)
 
 
 def _free(report: PlanReport) -> Iterator[Sentence]:

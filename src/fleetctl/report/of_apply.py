@@ -29,6 +29,7 @@ def of_apply(
         "commit": header.commit,
         "allow": dict(header.allow),
         "reason": None if header.reason is None else mask_text(header.reason),
+        "selection": parts.selection(plan.comparison, plan.comparison.differs_outside),
         "approvedBy": approved_by,
         "interrupted": interrupted,
         "done": by_status["done"],
@@ -36,6 +37,7 @@ def of_apply(
         "blocked": by_status["blocked"],
         "notStarted": by_status["notStarted"],
         "summary": {
+            **parts.compared(plan.comparison),
             "operations": len(outcomes),
             "done": len(by_status["done"]),
             "failed": len(by_status["failed"]),

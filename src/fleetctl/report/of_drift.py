@@ -28,6 +28,7 @@ def of_drift(drift: Drift, header: Header) -> forms.DriftReport:
             "expected": sum(one.expected is not None for one in drift.found),
             "entries": comparison.entries,
             "offers": comparison.offers,
+            "waiting": parts.waiting(comparison),
         },
     }
 

@@ -79,6 +79,21 @@ def selection(comparison: Comparison, outside: int) -> forms.Selection | None:
     }
 
 
+def compared(comparison: Comparison) -> forms.Compared:
+    return {
+        "entries": comparison.entries,
+        "offers": comparison.offers,
+        "unchanged": comparison.unchanged,
+        "removed": [one.pool.idempotency_key or one.pool.id for one in comparison.left],
+        "waiting": waiting(comparison),
+    }
+
+
+def waiting(comparison: Comparison) -> list[str]:
+    """The names of pools that are replaced, and kept."""
+    return [name for one in comparison.diff.waiting if (name := one.heir.replaces)]
+
+
 def note(found: Note) -> forms.Note:
     return {"kind": found.kind, "sentence": mask_text(found.sentence), "source": source(found.place.source())}
 

@@ -276,6 +276,7 @@ def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
             "unchanged": 52,
             "foreign": 2,
             "removed": ["fra1-gone"] if rich else [],
+            "waiting": ["fra1-full"] if rich else [],
             "drift": {"changed": 1, "pending": 1} if rich else None,
             "errors": sum(f["severity"] == "error" for f in found),
             "warnings": sum(f["severity"] == "warning" for f in found),
@@ -290,6 +291,10 @@ def outcome(n: int, status: str = "done", **fields: Any) -> Any:
     common = {"n": n, "action": "offer", "poolId": "pool_1", "key": f"fra1-{n}", "toTenantId": "acme", "digest": DIGEST}
     rest: dict[str, Any] = {"note": "", "problem": None, "waitsFor": [], "attempts": 1, "source": source(n)}
     return {**common, "status": status, **rest, **fields}
+
+
+COMPARED = {"entries": 60, "offers": 900, "unchanged": 55, "removed": [], "waiting": []}
+LEFT = {"removed": ["fra1-gone"], "waiting": ["fra1-full"]}
 
 
 def an_apply(*outcomes: Any, **fields: Any) -> Any:
@@ -312,7 +317,13 @@ def an_apply(*outcomes: Any, **fields: Any) -> Any:
         "approvedBy": "plan",
         "interrupted": None if outcomes else "SIGTERM",
         **lists,
-        "summary": {"operations": len(told), **{status: len(found) for status, found in lists.items()}},
+        "selection": None if outcomes else {"only": ["site=site_fra1"], "exclude": [], "outside": 1},
+        "summary": {
+            **COMPARED,
+            **({} if outcomes else LEFT),
+            "operations": len(told),
+            **{status: len(found) for status, found in lists.items()},
+        },
     }
     return msgspec.convert({**report, **fields}, forms.ApplyReport)
 
@@ -355,6 +366,7 @@ def a_drift(*found: Any, **fields: Any) -> Any:
             "expected": len(told) - len(unexpected),
             "entries": 60,
             "offers": 900,
+            "waiting": [] if found else ["fra1-full"],
         },
     }
     return msgspec.convert({**report, **fields}, forms.DriftReport)

@@ -8,6 +8,8 @@ import pytest
 
 from better_compute.domain.policy.secrets import SENSITIVE
 from fleetctl.look import Look
+from fleetctl.outline import outline
+from fleetctl.outline.shape import plain
 from fleetctl.render import text
 from fleetctl.report.forms import ApplyReport, Drifted, DriftReport, ErrorReport, Outcome, Problem, WhoamiReport
 from tests.builders import NOW
@@ -41,10 +43,11 @@ def an_outcome(status: str = "done", **fields: Any) -> Outcome:
 
 def an_apply(*outcomes: Outcome, interrupted: str | None = None, by: str = "hand") -> ApplyReport:
     lists = {s: [o for o in outcomes if o["status"] == s] for s in ("done", "failed", "blocked", "notStarted")}
-    summary = {"operations": len(outcomes), **{s: len(found) for s, found in lists.items()}}
+    summary = {**reports.COMPARED, "operations": len(outcomes), **{s: len(found) for s, found in lists.items()}}
     rest = {
         "allow": {},
         "reason": None,
+        "selection": None,
         "interrupted": interrupted,
         "digest": "abc",
         "summary": summary,
@@ -55,7 +58,7 @@ def an_apply(*outcomes: Outcome, interrupted: str | None = None, by: str = "hand
 
 def a_drift(*drifted: Drifted) -> DriftReport:
     kinds = {kind: sum(one["kind"] == kind for one in drifted) for kind in ("changed", "pending", "removed")}
-    summary = {**kinds, "expected": 0, "entries": 4, "offers": 2}
+    summary = {**kinds, "expected": 0, "entries": 4, "offers": 2, "waiting": []}
     rest = {"base": None, "selection": None, "snapshot": False}
     return {**HEAD, **rest, "kind": "drift", "drift": list(drifted), "summary": summary}  # type: ignore[typeddict-item]
 
@@ -207,6 +210,32 @@ def test_whoami_says_what_is_missing_and_whose_token_apply_needs() -> None:
     ]
 
 
+@pytest.mark.parametrize("make", [an_apply, a_drift, lambda: reports.a_plan([])], ids=["apply", "drift", "plan"])
+@pytest.mark.parametrize(
+    ("part", "removed", "waiting", "tone"),
+    [
+        (None, [], [], "good"),
+        ({"only": ["key=a"], "exclude": [], "outside": 0}, [], [], "notice"),
+        (None, ["fra1-gone"], [], "notice"),
+        (None, [], ["fra1-full"], "notice"),
+    ],
+    ids=["all", "a part", "removed", "waiting"],
+)
+def test_only_where_all_is_as_the_files_say_it_is_good_that_nothing_differs(
+    make: Any, part: Any, removed: list[str], waiting: list[str], tone: str
+) -> None:
+    report = make()
+    if report["kind"] == "drift" and removed:
+        report = a_drift(a_drifted(kind="removed", toTenantId=None))
+    else:
+        report = {**report, "selection": part, "summary": {**report["summary"], "removed": removed, "waiting": waiting}}
+    said = outline(report).closing
+    assert said[0][0].tone == tone
+    kept = "1 pool is replaced, and is kept while it is in use."
+    assert any(plain(sentence) == kept for sentence in said) == bool(waiting)
+    assert (plain(said[0]) == "No changes: everything is as the files say.") == (make is an_apply and tone == "good")
+
+
 class TestPart:
     """Of a part of a fleet nobody says that it is in sync."""
 
@@ -219,6 +248,11 @@ class TestPart:
         assert "2 outside differ" in next(
             line for line in lines(reports.a_plan(selection=self.PART)) if "Plan:" in line
         )
+
+    def test_an_apply_of_one_does_too(self) -> None:
+        nothing, done = ({**an_apply(*outcomes), "selection": self.PART} for outcomes in ((), (an_outcome(),)))
+        assert lines(nothing)[0] == "No changes in the selection. 55 pools, 900 offers as wished; 2 outside differ."
+        assert lines(done)[0] == "Applied: 1 operation done (a part of the fleet: 2 outside differ)."
 
     def test_a_drift_of_one_does_too(self) -> None:
         report = {**a_drift(), "selection": {**self.PART, "outside": 1}}

@@ -46,7 +46,10 @@ def test_an_apply_tells_the_four_ends_apart(plan: Plan) -> None:
     ]
     report = of_apply(plan, outcomes, a_header(), "plan", "SIGTERM")
     assert [len(report[s]) for s in ("done", "failed", "blocked", "notStarted")] == [1, 1, 1, 1]
-    assert report["summary"] == {"operations": 4, "done": 1, "failed": 1, "blocked": 1, "notStarted": 1}
+    counts = {"operations": 4, "done": 1, "failed": 1, "blocked": 1, "notStarted": 1}
+    files = {"entries": 2, "offers": 2, "unchanged": 0, "removed": [], "waiting": []}
+    assert report["summary"] == {**counts, **files}
+    assert report["selection"] is None
     assert (report["done"][0]["note"], report["done"][0]["attempts"]) == ("already as wished", 2)
     assert report["failed"][0]["problem"] is not None
     assert report["failed"][0]["problem"]["code"] == VERSION_CONFLICT
@@ -75,7 +78,8 @@ def test_drift_says_since_when_by_whom_and_through_which_change() -> None:
     assert (one["since"], one["actorId"], one["eventType"]) == (NOW, "sa_ops", "pool.offered")
     assert one["changes"] == [{"path": "quota.gpu", "before": 64}]
     assert one["via"] == {"fleet": "other", "token": SENSITIVE, "reason": f"see https://{SENSITIVE}@host/"}
-    assert report["summary"] == {"changed": 1, "pending": 0, "removed": 0, "expected": 0, "entries": 2, "offers": 2}
+    counts = {"changed": 1, "pending": 0, "removed": 0, "expected": 0}
+    assert report["summary"] == {**counts, "entries": 2, "offers": 2, "waiting": []}
     assert "example" not in json.dumps(one)
 
 

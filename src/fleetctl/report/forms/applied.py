@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from fleetctl.report.forms.shared import Action, Headed, Problem, Source
+from fleetctl.report.forms.shared import Action, Compared, Headed, Problem, Selection, Source
 
 
 class Outcome(TypedDict):
@@ -25,14 +25,14 @@ class Outcome(TypedDict):
     source: Source
 
 
-class ApplySummary(TypedDict):
-    """Counts of operations."""
+class ApplySummary(Compared):
+    """Counts of operations, and how files and live state compared when they were planned."""
 
     operations: int
     done: int
     failed: int
     blocked: int
-    notStarted: int
+    notStarted: int  # noqa: N815 (JSON is camelCase)
 
 
 ApprovedBy = Literal["plan", "digest", "hand"]
@@ -40,13 +40,14 @@ ApprovedBy = Literal["plan", "digest", "hand"]
 
 class ApplyReport(Headed):
     """What an apply did. `approvedBy`: a plan file, an expected digest, or whoever ran it. `interrupted` names the
-    signal that ended it early."""
+    signal that ended it early; `selection` of null: it was of the whole fleet."""
 
     kind: Literal["apply"]
     digest: str
     commit: str | None
     allow: dict[str, int]
     reason: str | None
+    selection: Selection | None
     approvedBy: ApprovedBy  # noqa: N815 (JSON is camelCase)
     interrupted: str | None
     done: list[Outcome]

@@ -28,7 +28,7 @@ class Drifted(TypedDict):
 
 class DriftSummary(TypedDict):
     """Counts of drifted objects by kind (those that are `expected` apart), of entries and of offers that the files
-    state."""
+    state; `waiting` are the names of pools that are replaced, and kept while they are in use."""
 
     changed: int
     pending: int
@@ -36,6 +36,7 @@ class DriftSummary(TypedDict):
     expected: int
     entries: int
     offers: int
+    waiting: list[str]
 
 
 class DriftReport(Headed):

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from fleetctl.report.forms.shared import Action, Base, Cause, Change, Headed, Json, Note, Problem, Selection, Source
+from fleetctl.report.forms.shared import (
+    Action,
+    Base,
+    Cause,
+    Change,
+    Compared,
+    Headed,
+    Json,
+    Note,
+    Problem,
+    Selection,
+    Source,
+)
 
 
 class Reason(TypedDict):
@@ -130,20 +142,15 @@ class GuardCount(TypedDict):
     limit: int
 
 
-class PlanSummary(TypedDict):
-    """Counts of operations by action, of entries, of offers that the files state, and of findings. `unchanged` and
-    `changedPools` are entries, `foreign` live pools that are no business of this fleet, `removed` the names of those
-    that it made, that no entry names, and that are left as they are; `drift` counts the plan's own by kind, null
-    without a base. A blocked plan is not applied, not even in part."""
+class PlanSummary(Compared):
+    """Counts of operations by action, and of findings. `changedPools` are entries, `foreign` live pools that are no
+    business of this fleet; `drift` counts the plan's own by kind, null without a base. A blocked plan is not applied,
+    not even in part."""
 
     operations: int
     actions: dict[str, int]
-    entries: int
-    offers: int
-    changedPools: int
-    unchanged: int
+    changedPools: int  # noqa: N815 (JSON is camelCase)
     foreign: int
-    removed: list[str]
     drift: dict[str, int] | None
     errors: int
     warnings: int

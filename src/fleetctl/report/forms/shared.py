@@ -79,6 +79,19 @@ class Selection(TypedDict):
     outside: int
 
 
+class Compared(TypedDict):
+    """How the files, or the part of them that was looked at, and live state compare: the number of entries, of those
+    that are `unchanged`, and of offers that the files state; `removed` are the names of live pools that the fleet made,
+    that no entry names, and that are left as they are, `waiting` those of pools that are replaced, and kept while they
+    are in use."""
+
+    entries: int
+    offers: int
+    unchanged: int
+    removed: list[str]
+    waiting: list[str]
+
+
 class Headed(TypedDict):
     """What a report is of: the fleet, as whom, read by whom, where, and when by the server's clock."""
 
