@@ -1,7 +1,8 @@
-"""Databases for every test that asks for one."""
+"""Databases for every test that asks for one, and what holds for a whole run."""
 
+import gc
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,17 @@ settings.load_profile("unhurried")
 
 # A job in the background has SIGINT ignored, and so would have every process that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end: no collector looks for garbage in it, now or while the tests run."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,8 +11,10 @@ from fleetctl import cli, collector, entry
 
 
 @pytest.fixture(autouse=True)
-def thawed() -> None:
+def thawed() -> Iterator[None]:
     gc.unfreeze()
+    yield
+    gc.freeze()  # a run of tests keeps what it collected
 
 
 def test_it_is_paused_and_comes_back() -> None:
