@@ -16,6 +16,7 @@ from fleetctl.live import Live
 from fleetctl.override import Override, rule
 from fleetctl.plan import Operation, Plan, Scope, scope_of
 from fleetctl.plan.digest import canonical_after
+from fleetctl.request import WHOLE, Frame
 from fleetctl.spelling import seal
 from fleetctl.words import joined, time
 
@@ -52,7 +53,7 @@ class SavedOperation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedPlan:
     """What a plan file approves. Times are epoch milliseconds; `commit` is that of the files, if they have one. The
-    plan is made again with the same base (a commit, or a directory), and of the same part of the fleet. What it lets
+    plan is made again in the same `frame`, whose base is a commit, or a directory seen from the fleet's. What it lets
     pass, by `allow` and for a `reason`, is given again. `document` is the file itself, that somebody was shown."""
 
     scope: Scope
@@ -64,11 +65,7 @@ class SavedPlan:
     expires_at: int | None
     operations: tuple[SavedOperation, ...]
     document: Mapping[str, Any] = field(repr=False)
-    base_ref: str | None = None
-    base_dir: str | None = None
-    prune: bool = False
-    only: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    frame: Frame = WHOLE
     allow: Mapping[str, int] = field(default_factory=dict)
     reason: str | None = None
 

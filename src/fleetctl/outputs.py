@@ -57,7 +57,9 @@ class Kept:
     def _check_apart(self, request: Request, own: Iterable[Path]) -> None:
         """Nor will it be read as a part of the fleet or its base. Raises Stop."""
         is_own = frozenset(map(machine.identity, own))
-        read = [Path(os.path.realpath(each)) for each in (request.directory, request.base_dir) if each is not None]
+        read = [
+            Path(os.path.realpath(each)) for each in (request.directory, request.frame.base_dir) if each is not None
+        ]
         for path in filter(None, (self.path, self.journal)):
             real = Path(os.path.realpath(path))
             is_read = real.suffix in SUFFIXES and any(map(real.is_relative_to, read))
@@ -123,7 +125,7 @@ def _is_result(path: Path) -> bool:
 
 def _named(request: Request) -> list[Path]:
     """What is named as one file: a fleet, or its base."""
-    return [path for path in (request.path, request.base_dir) if path is not None and path.is_file()]
+    return [path for path in (request.path, request.frame.base_dir) if path is not None and path.is_file()]
 
 
 def _own(desired: Desired, request: Request) -> list[Path]:

@@ -13,11 +13,35 @@ SERVER, TENANT, CALLER, TOKEN = "FLEETCTL_SERVER", "FLEETCTL_TENANT", "FLEETCTL_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What a fleet is compared with, and how much of it, as flags or a plan file say it. `base_ref` or `base_dir`: the
+    files as they were; `prune`: pools that left them are archived; `only` and `exclude` (`--except`): selectors of the
+    part that is looked at."""
+
+    base_ref: str | None = None
+    base_dir: Path | None = None
+    prune: bool = False
+    only: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything is said of that."""
+        return self != WHOLE
+
+    @property
+    def has_base(self) -> bool:
+        return bool(self.base_ref or self.base_dir)
+
+
+WHOLE = Frame()
+"""All of a fleet, compared with no base."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What the command line and the environment ask for. `timeout` is seconds for one call; `tell` takes what people
-    should know before the result. `base_ref` or `base_dir`: the files to compare with; `prune`: pools that left them
-    are archived; `only` and `exclude`: selectors of the part that is looked at; `snapshot`: live state in a file.
-    `before`: the guards of the commit before the files' hold too, whichever the base is."""
+    should know before the result. `frame`: base and part; `snapshot`: live state in a file. `before`: the guards of the
+    commit before the files' hold too, whichever the base is."""
 
     path: Path
     server: str | None
@@ -26,11 +50,7 @@ class Request:
     timeout: float
     override: Override
     tell: Callable[[str], None]
-    base_ref: str | None = None
-    base_dir: Path | None = None
-    prune: bool = False
-    only: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    frame: Frame = WHOLE
     snapshot: Path | None = None
     before: bool = False
 

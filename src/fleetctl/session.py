@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from better_compute.domain.problems import ComputeError, Problem, did_you_mean
 from fleetctl import base as bases
@@ -51,6 +51,11 @@ class Session:
         assert self.client is not None, "a session on a snapshot asks nobody"
         return self.client
 
+    def asking(self, request: Request) -> Session:
+        """The same session, of the base and the part that another request of these files names. Raises Stop where they
+        cannot be read."""
+        return replace(self, request=request, asked=_asked(request, self.desired, self.commit))
+
 
 def read(request: Request) -> Desired:
     """Read the files. Raises FilesError."""
@@ -64,25 +69,25 @@ def read_again(session: Session) -> Session:
 
 
 @contextmanager
-def opened(request: Request, wished: Desired, agreed: Callable[[Live], Request] | None = None) -> Iterator[Session]:
+def opened(request: Request, wished: Desired, *, is_planned: bool = False) -> Iterator[Session]:
     """Choose the target of files that were read just now, and read the live state: of the control plane, or of the
     request's snapshot. Raises ComputeError, FilesError for a world file, and Stop for a pin that does not match.
 
-    With `agreed` only the live state tells what is asked for: then the control plane is one that is there, and base and
-    part are those of the request that it gives."""
+    With `is_planned` the live state must tell first whether what a plan file asks for may be heard: then the control
+    plane is one that is there, and neither base nor part is asked for yet; see `Session.asking`."""
     target.check_caller(wished)
     commit = trees.commit_of(request.directory, wished.files)
-    asked = _asked(request, wished, commit) if agreed is None else {}
+    asked = NOTHING if is_planned else _asked(request, wished, commit)
     if request.snapshot is not None:
-        yield replace(_on_snapshot(request, request.snapshot, wished, commit), **asked)
+        yield replace(_on_snapshot(request, request.snapshot, wished, commit), asked=asked)
         return
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.directory)
-    with connected(wished, chosen, request, create=agreed is None) as connection:
+    with connected(wished, chosen, request, create=not is_planned) as connection:
         url, declared = target.shown(chosen.server, request.directory), Declared(chosen.server, wished.tenant_id)
         with _at("tenantId", "server.rights", wished, lambda _: _nearest_tenant(declared, connection.client)):
             live = reading.read(connection.client, url, wished.tenant_id)
         collector.resume()
-        session = Session(
+        yield Session(
             request=request,
             desired=wished,
             target=chosen,
@@ -91,33 +96,33 @@ def opened(request: Request, wished: Desired, agreed: Callable[[Live], Request] 
             read_history=partial(history.read, connection.client),
             commit=commit,
             declared=declared,
+            asked=asked,
         )
-        yield replace(session, **(_asked(agreed(live), wished, commit) if agreed else asked))
 
 
-def _asked(request: Request, wished: Desired, commit: str | None) -> dict[str, Any]:
-    """The parts of a session that follow from the request; `commit` is that of today's files. Raises Stop."""
+def _asked(request: Request, wished: Desired, commit: str | None) -> Asked:
+    """What the request asks of the comparison; `commit` is that of today's files. Raises Stop."""
     base = _base(request, wished, commit)
     held = bases.before(request.path, caller=wished.caller, files_are_of=commit) if request.before else ()
-    asked = Asked(
+    return Asked(
         base=base,
         held=tuple(each for each in held if base is None or each.commit != base.commit),
-        prune=request.prune,
-        selected=selection.parse(request.only, request.exclude),
+        prune=request.frame.prune,
+        selected=selection.parse(request.frame.only, request.frame.exclude),
         renames=request.override.numbers.get("rename"),
     )
-    return {"request": request, "asked": asked}
 
 
 def _base(request: Request, wished: Desired, commit: str | None) -> Base | None:
     """The files that the request names to compare with; `commit` is that of today's. Raises Stop where they
     cannot be read."""
-    if request.base_ref is not None:
-        return bases.at_ref(request.path, request.base_ref, caller=wished.caller, files_are_of=commit)
-    if request.base_dir is None:
+    ref, directory = request.frame.base_ref, request.frame.base_dir
+    if ref is not None:
+        return bases.at_ref(request.path, ref, caller=wished.caller, files_are_of=commit)
+    if directory is None:
         return None
-    name = os.path.relpath(request.base_dir, request.directory)
-    return bases.at_dir(request.base_dir, name, caller=wished.caller, files=request.path)
+    name = os.path.relpath(directory, request.directory)
+    return bases.at_dir(directory, name, caller=wished.caller, files=request.path)
 
 
 def _on_snapshot(request: Request, path: Path, wished: Desired, commit: str | None) -> Session:

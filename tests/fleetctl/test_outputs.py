@@ -12,7 +12,7 @@ from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop
 from fleetctl.outputs import Kept
 from fleetctl.override import Override
-from fleetctl.request import Request
+from fleetctl.request import Frame, Request
 
 FLEET = {"apiVersion": "fleet/v1", "tenantId": "root", "caller": "sa_fleet", "allowEmpty": True}
 RESULT = '{"formatVersion": 1, "kind": "apply"}'
@@ -36,7 +36,7 @@ def asking(path: Path, base_dir: Path | None = None) -> Request:
         timeout=1,
         override=Override({}, None),
         tell=print,
-        base_dir=base_dir,
+        frame=Frame(base_dir=base_dir),
     )
 
 

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,7 +107,7 @@ def _request(given: dict[str, Any]) -> Request:
     """What the shared flags ask for, which are taken out of `given`; those that a command does not take have their
     defaults."""
     from fleetctl.override import Override
-    from fleetctl.request import Request  # not at the top, nor below: `--help` asks for nothing
+    from fleetctl.request import Frame, Request  # not at the top, nor below: `--help` asks for nothing
 
     return Request(
         path=given.pop("path", Path(".")),
@@ -117,11 +117,7 @@ def _request(given: dict[str, Any]) -> Request:
         timeout=given.pop("timeout", TIMEOUT),
         override=Override(given.pop("allow", {}), given.pop("reason", None)),
         tell=streams.note,
-        base_ref=given.pop("base_ref", None),
-        base_dir=given.pop("base_dir", None),
-        prune=given.pop("prune", False),
-        only=given.pop("only", ()),
-        exclude=given.pop("exclude", ()),
+        frame=Frame(**{field.name: given.pop(field.name) for field in fields(Frame) if field.name in given}),
         snapshot=given.pop("snapshot", None),
     )
 

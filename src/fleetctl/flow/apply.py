@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
-from typing import Any, Final
+from typing import Any
 
 from better_compute.domain.policy.urls import mask_text
 from fleetctl import apply as applying
@@ -35,19 +35,10 @@ from fleetctl.report.forms import ApprovedBy, PlanReport
 from fleetctl.report.of_apply import of_apply
 from fleetctl.report.plan_file import saved_plan
 from fleetctl.report.saved import file_bytes
-from fleetctl.request import Request
+from fleetctl.request import Frame, Request
 from fleetctl.session import Session, opened, read, read_again
 from fleetctl.signals import interruptible
 from fleetctl.words import short
-
-_PLANNED: Final = {
-    "base_ref": "--base",
-    "base_dir": "--base-dir",
-    "prune": "--prune",
-    "only": "--only",
-    "exclude": "--except",
-}
-"""What of a request comes from a plan file -> its flag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,14 +70,12 @@ def apply(request: Request, how: How) -> Finished:
     saved = None if how.plan_file is None else saved_plan(how.plan_file)
     kept.check(request, wished)
 
-    def agreed(live: Live) -> Request:
-        assert saved is not None, "asked for a plan file alone"
-        planned = _agreed(request, saved, wished, live)
-        kept.check(planned, wished)  # its base is read too
-        return planned
-
     # 2. Choose the target; 3. read the live state, and then what a plan file asks for.
-    with opened(request, wished, agreed if saved else None) as session:
+    with opened(request, wished, is_planned=saved is not None) as session:
+        if saved is not None:
+            request = _agreed(request, saved, wished, session.live)
+            kept.check(request, wished)  # its base is read too
+            session = session.asking(request)
         _check_caller(session)
         # 4. Make the plan; 5. judge it by rules and guards.
         found = judged(session)
@@ -132,7 +121,7 @@ def _agreed(request: Request, saved: approval.SavedPlan, wished: Desired, live: 
     one that asks for no base and no part is left to `approval.by_file`, which knows what is altered."""
     if approval.is_sealed(saved, wished, live):
         return _as_planned(request, saved)
-    if not any((*_planned(request, saved).values(), *(getattr(request, name) for name in _PLANNED))):
+    if not (saved.frame or request.frame):
         return request
     message = "the plan file was altered since it was made, or the control plane's database was made anew"
     raise Stop(EXIT_STALE, message, hint="make a new plan", rule="plan.file")
@@ -142,26 +131,31 @@ def _as_planned(request: Request, saved: approval.SavedPlan) -> Request:
     """The request with the base and the part of the fleet that the plan file was made with. Whoever plans chooses that
     base: unless the one who applies names it too, the guards of the commit before the files' hold as well. Raises Stop
     where flags say otherwise."""
-    planned, is_named = _planned(request, saved), bool(request.base_ref or request.base_dir)
-    if request.base_ref is not None and saved.base_ref is not None:
-        request = replace(request, base_ref=git.merge_base(request.directory, request.base_ref))
-    for name, flag in _PLANNED.items():
-        given = getattr(request, name)
-        if given and not _is_same(given, planned[name]):
-            message = f"{flag} says otherwise than the plan file does"
-            raise Stop(EXIT_USAGE, message, hint="leave it out: it comes from the plan file")
-    return replace(request, **planned, before=not is_named)
+    given, planned = request.frame, saved.frame
+    if planned.base_dir is not None:
+        planned = replace(planned, base_dir=request.directory / planned.base_dir)
+    if given.base_ref is not None and planned.base_ref is not None:
+        given = replace(given, base_ref=git.merge_base(request.directory, given.base_ref))
+    if flag := _contradicting(given, planned):
+        message = f"{flag} says otherwise than the plan file does"
+        raise Stop(EXIT_USAGE, message, hint="leave it out: it comes from the plan file")
+    return replace(request, frame=planned, before=not given.has_base)
 
 
-def _planned(request: Request, saved: approval.SavedPlan) -> dict[str, Any]:
-    """What of the request a plan file stands for."""
-    return {
-        "base_ref": saved.base_ref,
-        "base_dir": None if saved.base_dir is None else request.directory / saved.base_dir,
-        "prune": saved.prune,
-        "only": saved.only,
-        "exclude": saved.exclude,
+def _contradicting(given: Frame, planned: Frame) -> str:
+    """The first flag that says otherwise than a plan file; empty: none does. Two paths may lead to one directory."""
+    pairs: dict[str, tuple[object, object]] = {
+        "--base": (given.base_ref, planned.base_ref),
+        "--base-dir": (_real(given.base_dir), _real(planned.base_dir)),
+        "--prune": (given.prune, planned.prune),
+        "--only": (given.only, planned.only),
+        "--except": (given.exclude, planned.exclude),
     }
+    return next((flag for flag, (said, meant) in pairs.items() if said and said != meant), "")
+
+
+def _real(path: Path | None) -> str:
+    return "" if path is None else os.path.realpath(path)
 
 
 def _why_blocked(saved: approval.SavedPlan, made: Plan, session: Session) -> tuple[str, ...]:
@@ -170,13 +164,6 @@ def _why_blocked(saved: approval.SavedPlan, made: Plan, session: Session) -> tup
     held = ", ".join(f"{base.ref} ({short(base.commit or '')})" for base in session.asked.held)
     beside = f"Guards of {held} hold here too, beside those of the plan's own base" if held else ""
     return tuple(filter(None, (lost, beside)))
-
-
-def _is_same(given: Any, planned: Any) -> bool:
-    """Whether a flag says what the plan file does; two paths may lead to one directory."""
-    if isinstance(given, Path) and isinstance(planned, Path):
-        return os.path.realpath(given) == os.path.realpath(planned)
-    return bool(given == planned)
 
 
 def _check_caller(session: Session) -> None:

@@ -9,7 +9,9 @@ from fleetctl import machine
 from fleetctl.approval import SavedOperation, SavedPlan
 from fleetctl.errors import EXIT_ERROR, EXIT_STALE, Stop
 from fleetctl.plan import Scope
+from fleetctl.report.forms import PlanReport
 from fleetctl.report.saved import read_plan
+from fleetctl.request import Frame
 
 
 def saved_plan(path: Path) -> SavedPlan:
@@ -42,11 +44,18 @@ def saved_plan(path: Path) -> SavedPlan:
         expires_at=plan["expiresAt"],
         operations=tuple(operations),
         document=plan,
-        base_ref=plan["base"] and plan["base"]["commit"],
-        base_dir=plan["base"]["ref"] if plan["base"] and plan["base"]["commit"] is None else None,
-        prune=plan["prune"],
-        only=tuple(plan["selection"]["only"]) if plan["selection"] else (),
-        exclude=tuple(plan["selection"]["exclude"]) if plan["selection"] else (),
+        frame=_frame(plan),
         allow=plan["allow"],
         reason=plan["reason"],
+    )
+
+
+def _frame(plan: PlanReport) -> Frame:
+    base, part = plan["base"], plan["selection"]
+    return Frame(
+        base_ref=base["commit"] if base else None,
+        base_dir=Path(base["ref"]) if base and base["commit"] is None else None,
+        prune=plan["prune"],
+        only=tuple(part["only"]) if part else (),
+        exclude=tuple(part["exclude"]) if part else (),
     )
