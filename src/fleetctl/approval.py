@@ -121,18 +121,29 @@ def by_file(
     if saved.expires_at is not None and live.instance.now > saved.expires_at:
         message = f"the plan expired at {time(saved.expires_at)}, by the server's clock: make a new one"
         raise Stop(EXIT_STALE, message, rule="plan.expired")
-    if saved.inputs != plan.inputs:
-        differences = _differences(saved.operations, plan)
-        same = saved.commit is not None and saved.commit == commit and not differences
-        elsewhere, url = saved.url != live.instance.url, live.instance.url
-        where = [f"planned for {saved.url}, this is {url}"] if elsewhere else []
-        flag = f"give --server {saved.url}" if "://" in saved.url else "leave --server out"
-        hint = f"if {saved.url} is meant, {flag}; else {_NEW}" if elsewhere else _NEW
-        details = (*where, *_commits(saved.commit, commit), *differences)
-        raise Stop(EXIT_STALE, _other_inputs(same=same, elsewhere=elsewhere), details, hint, "plan.inputs")
+    _check_inputs(saved, plan, live, commit)
     _check_unaltered(saved, plan, shown, live.instance.digest_key)
-    if saved.digest == plan.digest:
+    if saved.digest != plan.digest:
+        _check_rest(saved, plan, client)
+
+
+def _check_inputs(saved: SavedPlan, plan: Plan, live: Live, commit: str | None) -> None:
+    """Raises Stop where the plan was made from other files, another base or part, or on another control plane."""
+    if saved.inputs == plan.inputs:
         return
+    differences = _differences(saved.operations, plan)
+    same = saved.commit is not None and saved.commit == commit and not differences
+    elsewhere, url = saved.url != live.instance.url, live.instance.url
+    where = [f"planned for {saved.url}, this is {url}"] if elsewhere else []
+    flag = f"give --server {saved.url}" if "://" in saved.url else "leave --server out"
+    hint = f"if {saved.url} is meant, {flag}; else {_NEW}" if elsewhere else _NEW
+    details = (*where, *_commits(saved.commit, commit), *differences)
+    raise Stop(EXIT_STALE, _other_inputs(same=same, elsewhere=elsewhere), details, hint, "plan.inputs")
+
+
+def _check_rest(saved: SavedPlan, plan: Plan, client: Client) -> None:
+    """Raises Stop where what is to be done now is not the rest of the plan file after a run that was killed, or somebody
+    else moved an object of it since."""
     both: list[SavedOperation | Operation] = [*saved.operations, *plan.operations]
     last = history.read(client, {operation.subject[0] for operation in both}, after=saved.sequence)
     open_now = {operation.subject for operation in plan.operations}
