@@ -142,8 +142,8 @@ def _check_inputs(saved: SavedPlan, plan: Plan, live: Live, commit: str | None) 
 
 
 def _check_rest(saved: SavedPlan, plan: Plan, client: Client) -> None:
-    """Raises Stop where what is to be done now is not the rest of the plan file after a run that was killed, or somebody
-    else moved an object of it since."""
+    """Raises Stop where what is to be done now is not the rest of the plan file after a run that was killed, or where
+    somebody else moved an object of it since."""
     both: list[SavedOperation | Operation] = [*saved.operations, *plan.operations]
     last = history.read(client, {operation.subject[0] for operation in both}, after=saved.sequence)
     open_now = {operation.subject for operation in plan.operations}

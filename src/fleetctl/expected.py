@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,14 +12,13 @@ from better_compute.domain.state import PoolState
 from fleetctl import naming
 from fleetctl.desired import Desired, Expected, PoolEntry
 from fleetctl.desired.nearest import Nearest
-from fleetctl.paths import Path, covers
+from fleetctl.paths import Path, covers, written
 from fleetctl.words import time
 
 Holding = Mapping[str, Sequence[Expected]]
 """Expectations that hold now, by the key or id that they name."""
 _FIELDS = ("gpuModel", "policy", "ownerQuota", "offers")
 _TERMS = ("quota", "priority", "includeDescendants")
-_OFFER = re.compile(r"offers\[([^\]]*)\](?:\.([^.]*)(?:\.(.*))?)?")
 
 
 def holding(expected: Iterable[Expected], now: int) -> Holding:
@@ -113,33 +111,40 @@ def _pools(desired: Desired, live: Mapping[str, PoolState] | None) -> dict[str, 
 def _slip(path: str, pool: _Named) -> tuple[str, Collection[str]] | None:
     """The first part of a path that is none, and those that might be meant; None: all of it is a place that a
     difference may have. Of a list, and of what nobody knows, what is below is not told."""
-    first, dot, rest = path.partition(".")
-    if dot and not rest:
+    first, *rest = written(path)
+    if rest and not rest[-1]:
         return path, ()
-    if offer := _OFFER.fullmatch(path):
-        tenant_id, first, row = offer.groups()
-        if pool.state and tenant_id not in pool.tenants:
-            return tenant_id, pool.tenants
-        if first is not None and first not in _TERMS:
-            return first, _TERMS
-        known = RESOURCES if first == "quota" else ()
-        return (row, known) if row is not None and row not in known else None
+    if first == "offers" and rest:
+        return _slip_in_offer(rest, pool)
     if first not in _FIELDS:
         return first, _FIELDS
     if first == "policy":
-        return _slip_in_policy(rest, pool.policies) if rest else None
+        return _slip_in_policy(path, rest, pool.policies) if rest else None
     rows = RESOURCES if first == "ownerQuota" else ()
-    return (rest, rows) if rest and rest not in rows else None
+    below = ".".join(rest)
+    return (below, rows) if below and below not in rows else None
 
 
-def _slip_in_policy(path: str, policies: Sequence[Mapping[str, object]]) -> tuple[str, Collection[str]] | None:
+def _slip_in_offer(steps: Sequence[str], pool: _Named) -> tuple[str, Collection[str]] | None:
+    tenant_id, *terms = steps
+    if pool.state and tenant_id not in pool.tenants:
+        return tenant_id, pool.tenants
+    if terms and terms[0] not in _TERMS:
+        return terms[0], _TERMS
+    known = RESOURCES if terms[:1] == ["quota"] else ()
+    return next(((row, known) for row in terms[1:] if row not in known), None)
+
+
+def _slip_in_policy(
+    path: str, steps: Sequence[str], policies: Sequence[Mapping[str, object]]
+) -> tuple[str, Collection[str]] | None:
     """Of the fields of policies, and those that nobody knows and that these have."""
-    node, steps = ROOT, path.split(".")
+    node = ROOT
     for at, step in enumerate(steps):
         if not node.children:
             return None if node.item and node.entry.kind == "map" else (".".join(steps[at:]), ())
         if step not in node.children:
-            has = any(covers(f"policy.{path}", way) for policy in policies for way in _ways(policy))
+            has = any(covers(path, way) for policy in policies for way in _ways(policy))
             return None if has else (step, node.children)
         node = node.children[step]
     return None

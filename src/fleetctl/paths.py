@@ -3,6 +3,7 @@ that holds dots (`gpu.mig`, `1g.10gb`) looks like several. Only this module goes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ Path = tuple[str, ...]
 
 _ROWS = ("quota", "ownerQuota")
 """Below these, all is the name of one row."""
+_OFFER = re.compile(r"offers\[([^\]]*)\](?:\.([^.]*)(?:\.(.*))?)?")
 
 
 def spelled(path: Path) -> str:
@@ -18,6 +20,17 @@ def spelled(path: Path) -> str:
     if path[:1] == ("offers",) and len(path) > 1:
         path = (f"offers[{path[1]}]", *path[2:])
     return ".".join(path)
+
+
+def written(text: str) -> Path:
+    """The steps of a text that somebody wrote, as far as its form tells: in a policy a name ends at each dot. The last
+    one is empty where a dot ends the text; what is spelled as an offer of no tenant is one name."""
+    if offer := _OFFER.fullmatch(text):
+        return ("offers", *(step for step in offer.groups() if step is not None))
+    first, dot, rest = text.partition(".")
+    if not dot or first == "offers":
+        return (text,)
+    return (first, rest) if first in _ROWS else tuple(text.split("."))
 
 
 def read(text: str, within: Any) -> Path:

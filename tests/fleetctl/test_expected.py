@@ -165,7 +165,7 @@ def test_a_path_that_drift_may_tell_is_expected(path: str) -> None:
         ("policy.acceptance.kind", "kind", ""),
         ("policy.", "policy.", ""),
         ("ownerQuota.gpus", "gpus", "gpu"),
-        ("offers.acme", "acme", ""),
+        ("offers.acme", "offers.acme", "offers"),
         ("offers[globx]", "globx", "globex"),
         ("offers[acme].qouta.gpu", "qouta", "quota"),
         ("offers[acme].quota.gpus", "gpus", "gpu"),

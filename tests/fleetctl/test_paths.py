@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetctl.paths import Path, covers, outer, read, spelled
+from fleetctl.paths import Path, covers, outer, read, spelled, written
 
 NAMES = st.sampled_from(["a", "b", "a.b", "gpu", "mig", "gpu.mig", "1g.10gb"])
 PATHS = st.lists(NAMES, min_size=1, max_size=5).map(tuple)
@@ -27,6 +27,35 @@ PATHS = st.lists(NAMES, min_size=1, max_size=5).map(tuple)
 )
 def test_paths_are_spelled_as_in_fleet_files(path: Path, text: str) -> None:
     assert spelled(path) == text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("gpuModel",),
+        ("ownerQuota", "gpu.mig"),
+        ("offers", "acme.eu"),
+        ("offers", "acme.eu", "quota", "gpu.mig"),
+        ("offers", "acme", "priority"),
+        ("policy", "offers", "acme"),
+    ],
+)
+def test_what_is_spelled_is_read_as_its_steps_again(path: Path) -> None:
+    assert written(spelled(path)) == path
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("policy.gpu.mig", ("policy", "gpu", "mig")),
+        ("policy.", ("policy", "")),
+        ("offers[acme].", ("offers", "acme", "")),
+        ("offers.acme", ("offers.acme",)),
+        ("offers[acme", ("offers[acme",)),
+    ],
+)
+def test_what_somebody_wrote_is_read_by_its_form(text: str, path: Path) -> None:
+    assert written(text) == path
 
 
 @given(PATHS)

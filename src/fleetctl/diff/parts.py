@@ -41,7 +41,7 @@ class Change:
 
     @property
     def path(self) -> str:
-        """Where it is, as people read it: nothing may be taken from that again."""
+        """Where it is, as people read it; the steps of that are told with what is there alone, see `paths.read`."""
         return spelled(self.at)
 
 
