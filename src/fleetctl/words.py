@@ -12,7 +12,8 @@ AT_BASE: Final = "base:"
 UNITS: Final = {"gpu": "GPUs", "gpu.mig": "MIG slices", "gpu.slot": "slots"}
 """What the atoms of GPUs are called."""
 
-_LISTED = 3
+LISTED: Final = 3
+"""So many names stand in a message, or all but the last of so many and how many more there are."""
 _COMMIT = 12
 
 
@@ -41,8 +42,8 @@ def short(commit: str) -> str:
 
 def listed(names: Sequence[str], noun: str) -> str:
     """`a`, `a and b`, `a, b and 7 more tenants`: the line stays short. Raises IndexError for none."""
-    if len(names) > _LISTED:
-        names = [*names[: _LISTED - 1], count(len(names) - _LISTED + 1, f"more {noun}")]
+    if len(names) > LISTED:
+        names = [*names[: LISTED - 1], count(len(names) - LISTED + 1, f"more {noun}")]
     return joined(names)
 
 

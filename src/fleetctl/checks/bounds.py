@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from fleetctl.checks.engine import LOOPS
 from fleetctl.checks.fields import code
 from fleetctl.checks.words import Said
 
@@ -18,7 +19,7 @@ DEEP = 5
 
 _SPLIT = "split it into several checks"
 _TOKEN = re.compile(
-    r"(?P<loop>\.\s*(?:all|exists|exists_one|existsOne|filter|map)\s*\()"
+    rf"(?P<loop>\.\s*(?:{'|'.join(LOOPS)})\s*\()"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<more>\.\s*\w+)|(?P<sum>\+)|(?P<name>\w+)|\S"
 )
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 STEPS = 9_999
 """So many steps the engine takes for one result."""
+LOOPS = ("all", "exists", "exists_one", "filter", "map")
+"""What goes through a list or a map, binding a name: all that the engine has."""
 MEMORY = "std::bad_alloc"
 """The failure of an expression that has no more memory."""
 

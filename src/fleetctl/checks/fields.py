@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from fleetctl.checks.engine import LOOPS
 from fleetctl.desired import Check
 from fleetctl.desired.variables import LISTS, VARIABLES, Kind
 
@@ -15,7 +16,7 @@ _TEXT = re.compile(
     re.DOTALL,
 )
 """Comments and texts: raw ones, in which a backslash is one, before the others."""
-_BINDS = re.compile(r"(?<![\w.])(\w+)\s*\.\s*(?:all|exists|exists_one|filter|map)\s*\(\s*(\w+)\s*,")
+_BINDS = re.compile(rf"(?<![\w.])(\w+)\s*\.\s*(?:{'|'.join(LOOPS)})\s*\(\s*(\w+)\s*,")
 _BOUND = re.compile(r"\(\s*(\w+)\s*,")
 
 

@@ -15,9 +15,7 @@ from fleetctl.checks.words import Said
 from fleetctl.consequences import Consequences
 from fleetctl.desired import Check
 from fleetctl.desired.model import Each
-from fleetctl.words import listed
-
-_SHOWN = 3
+from fleetctl.words import LISTED, listed
 
 
 def problems_of(checks: Iterable[Check]) -> list[Problem]:
@@ -109,7 +107,7 @@ def _denied(check: Check, objects: Sequence[Object]) -> Problem:
 def _named(objects: Sequence[Object]) -> Iterator[str]:
     """By name and place; only the first few are shown, and only their places are looked for."""
     for number, each in enumerate(objects):
-        source = each.place.source() if each.place and number < _SHOWN else None
+        source = each.place.source() if each.place and number < LISTED else None
         yield f"{each.name} ({source.file}:{source.line})" if source else each.name
 
 

@@ -13,12 +13,12 @@ from better_compute.domain.policy.fields import FIELDS
 from better_compute.domain.problems import did_you_mean
 from better_compute.domain.quotas import RESOURCES
 from fleetctl.checks import apart
-from fleetctl.checks.engine import MEMORY, STEPS, Failure, Mistake
+from fleetctl.checks.engine import LOOPS, MEMORY, STEPS, Failure, Mistake
 from fleetctl.desired import Check
 from fleetctl.desired.variables import LISTS, VARIABLES, Kind
 
 _FUNCTIONS = (
-    *("all", "exists", "exists_one", "filter", "map", "has", "size", "type", "dyn"),
+    *(*LOOPS, "has", "size", "type", "dyn"),
     *("contains", "endsWith", "matches", "startsWith"),
     *("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"),
     *("getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear", "getHours", "getMilliseconds"),

@@ -13,8 +13,8 @@ import pytest
 
 from better_compute.domain.problems import Problem
 from fleetctl import checks
-from fleetctl.checks.bounds import DEEP, SUMS
-from fleetctl.checks.engine import Expression, Seen, compiled
+from fleetctl.checks.bounds import DEEP, SUMS, excess
+from fleetctl.checks.engine import LOOPS, Expression, Mistake, Seen, compiled
 from fleetctl.desired.shape import EXPR_MOST
 from fleetctl.files import FilesError
 from tests.model import desired, fleet
@@ -54,6 +54,15 @@ def holds(expr: str) -> object:
     made = compiled(expr, None)
     assert isinstance(made, Expression), made
     return made.result(Seen(SEEN, None))
+
+
+def test_every_loop_that_the_engine_has_is_known_and_bounded() -> None:
+    for name in LOOPS:
+        loops = f"pools.{name}(p, true)" + (".size() == 0" if name in ("filter", "map") else "")
+        assert isinstance(compiled(loops, None), Expression)
+        assert excess("pools" + f".{name}(p, true)" * (DEEP + 1))
+    for name in ("existsOne", "transformList", "transformMap", "transformMapEntry", "sortBy", "optMap", "optFlatMap"):
+        assert isinstance(compiled(f"pools.{name}(p, true)", None), Mistake)
 
 
 @pytest.mark.parametrize("shape", [chained, nested])
