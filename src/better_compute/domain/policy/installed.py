@@ -76,14 +76,15 @@ def _cpu_ids(scope: Scope, vcpu: int) -> Iterator[Problem]:
     for name in SETS:
         if (ids := cpu_set(scope, name)) is None:
             continue
+        # Only what is isolated must not name siblings.
+        stay = ceil(vcpu / 2) if name == "isolated" and _turns_smt_off(scope) else vcpu
         if ids[-1][1] >= vcpu:
             said = f"CPU {ids[-1][1]} is beyond the smallest host, whose CPUs are 0 to {vcpu - 1}"
-        elif name == "isolated" and _turns_smt_off(scope) and ids[-1][1] >= ceil(vcpu / 2):
-            vcpu = ceil(vcpu / 2)
-            said = f"CPU {ids[-1][1]} is a sibling that goes with smt off: those that stay are 0 to {vcpu - 1}"
+        elif ids[-1][1] >= stay:
+            said = f"CPU {ids[-1][1]} is a sibling that goes with smt off: those that stay are 0 to {stay - 1}"
         else:
             continue
-        yield problem(f"cpu.{name}", said, f"use {spell_ranges(within(ids, vcpu) or [(0, vcpu - 1)])}")
+        yield problem(f"cpu.{name}", said, f"use {spell_ranges(within(ids, stay) or [(0, stay - 1)])}")
 
 
 def _turns_smt_off(scope: Scope) -> bool:
