@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +14,7 @@ from fleetctl.desired import Check, Desired, Guards
 from fleetctl.desired.load import assemble
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files import FilesError, read_fleet
+from fleetctl.files.walk import last_name, shown_name
 from fleetctl.words import AT_BASE, short
 
 _TOLD = 5
@@ -46,7 +47,9 @@ def _at_commit(path: Path, commit: str, ref: str, caller: str | None, files_are_
         into = Path(name)
         if not trees.write_fleet(path, commit, into):
             return Base(ref, commit, None)
-        was = _read(into if path.is_dir() else into / path.name, f"{ref} ({short(commit)})", caller)
+        name = f"{ref} ({short(commit)})"
+        written, place = (into, name) if path.is_dir() else (into / path.name, path.name)
+        was = _read(written, name, place, caller)
     return Base(ref, commit, was, commit == files_are_of)
 
 
@@ -70,7 +73,9 @@ def before(path: Path, *, caller: str | None, files_are_of: str | None) -> tuple
 def at_dir(path: Path, name: str, *, caller: str | None, files: Path) -> Base:
     """The fleet in another directory, or file, as the base, known as `name`; `files` is where those of today are.
     Raises Stop."""
-    return Base(name, None, _read(path, str(path), caller), os.path.realpath(path) == os.path.realpath(files))
+    return Base(
+        name, None, _read(path, str(path), str(path), caller), os.path.realpath(path) == os.path.realpath(files)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,8 @@ def findings(desired: Desired, was: Desired, left: Collection[str]) -> list[Prob
     return [Problem(BLOCKED, "fleet.empty", message, "allowEmpty", hint, source=place.source() if place else None)]
 
 
-def _read(path: Path, name: str, caller: str | None) -> Desired:
+def _read(path: Path, name: str, place: str, caller: str | None) -> Desired:
+    """The fleet at `path`, known as `name`; its directory, or its one file, is called `place`. Raises Stop."""
     try:
         documents = read_fleet(path)
         for document in documents:
@@ -121,11 +127,18 @@ def _read(path: Path, name: str, caller: str | None) -> Desired:
         return assemble(documents, path if path.is_dir() else path.parent, caller=caller, empty_ok=True)
     except FilesError as error:
         # Where the files were written to for this is nobody's business.
-        lines = [f"{problem.source}: {problem.message}".replace(str(path), name) for problem in error.problems[:_TOLD]]
-        told = [line.removeprefix(AT_BASE) for line in lines]
-        if more := len(error.problems) - _TOLD:
-            told += [f"and {more} more"] if more > 0 else []
+        own = shown_name(str(path)) if path.is_dir() else last_name(path)
+        told = [_told(problem, {own: place}) for problem in error.problems[:_TOLD]]
+        if (more := len(error.problems) - _TOLD) > 0:
+            told.append(f"and {more} more")
         message = f"the fleet at the base, {name}, cannot be read"
         raise Stop(
             EXIT_ERROR, message, told, "a base that is left out guards nothing: repair it first", "base.files"
         ) from error
+
+
+def _told(problem: Problem, called: Mapping[str, str]) -> str:
+    if problem.source is None:
+        return problem.message
+    file = problem.source.file.removeprefix(AT_BASE)
+    return f"{replace(problem.source, file=called.get(file, file))}: {problem.message}"

@@ -129,6 +129,34 @@ def test_another_directory_may_be_the_base(tmp_path: Path) -> None:
         base.at_dir(tmp_path / "nowhere", "nowhere", caller=None, files=tmp_path)
 
 
+def told(path: Path, ref: str | None = None) -> list[str]:
+    """What is said of a base that cannot be read: of a revision, or of a directory or a file."""
+    with pytest.raises(Stop) as stopped:
+        base.at_ref(path, ref, caller=None) if ref else base.at_dir(path, str(path), caller=None, files=Path("nowhere"))
+    return list(stopped.value.details)
+
+
+def test_what_is_wrong_at_a_base_is_told_where_people_know_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Repository(tmp_path / "repository")
+    made.commit(fleet=text("a"), **{"sites/odd": "nope: 1", "base:odd": "nope: 1"})
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert told(Path("../nonexist"))[0].startswith("../nonexist:1:1: cannot be read: no such file")
+    assert told(Path("../empty"))[0].startswith("../empty:1:1: no fleet document")
+    assert told(Path("../repository/sites/odd.yaml"))[0].startswith("../repository/sites/odd.yaml:1:1: ")
+    wrong = {line.partition(" ")[0] for line in told(Path("../repository"))}
+    assert (
+        wrong
+        == {line.partition(" ")[0] for line in told(made.path, "HEAD")}
+        == {"base:odd.yaml:1:1:", "sites/odd.yaml:1:1:"}
+    )
+    assert told(made.path / "sites" / "odd.yaml", "HEAD")[0].startswith("odd.yaml:1:1: ")
+    made.commit(fleet="", **{"sites/odd": "", "base:odd": ""})
+    commit = made.git("rev-parse", "--short=12", "HEAD")
+    assert told(made.path, "HEAD")[0].startswith(f"HEAD ({commit}):1:1: no fleet document")
+
+
 def test_a_link_that_leads_out_of_the_fleet_is_refused_at_the_base_too(tmp_path: Path) -> None:
     (tmp_path / "secret.yaml").write_text(text("x"))
     made = Repository(tmp_path / "repository")
