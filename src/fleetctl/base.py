@@ -103,9 +103,10 @@ def _protecting(desired: Desired) -> Guards:
 
 
 def findings(desired: Desired, was: Desired, left: Collection[str]) -> list[Problem]:
-    """What a change may not do to its base unseen: come to have no pool. Entries that archive pools, or let them go,
-    say so of each: it is unseen where there is no entry at all, or none of a pool, or of its key, that is live. `left`
-    are the ids of those; both fleets are settled."""
+    """Rule `fleet.empty`: a change that leaves the fleet without a pool, where its base had some and does not say
+    `allowEmpty`. Entries that archive pools, or let them go, say so of each; then it is told only where a pool of the
+    base is live and no entry has its key. `left` are the ids of live pools that no entry means; both fleets are
+    settled."""
     if was.allow_empty or any(entry.stays for entry in desired.entries.values()):
         return []
     had = [entry for entry in was.entries.values() if entry.stays]

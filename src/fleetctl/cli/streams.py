@@ -70,7 +70,8 @@ class Format:
 
     @property
     def for_people(self) -> bool:
-        """What is not is told them on stderr besides, and has a document for an error in the result's place."""
+        """Whether people read the result as it is. Where they do not, an apply shows its plan on stderr, and an error
+        has a document in the place of the result."""
         return self.name == "text"
 
     def __call__(self, report: Report, stream: TextIO, verbose: bool) -> str:

@@ -15,8 +15,8 @@ from fleetctl.override import ALLOWABLE, Allowable, Override, rule, to_pass
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The problems that guards find, and what those count that limit how much one plan may take away; without those
-    that find nothing of theirs."""
+    """The problems that guards find; and how much a plan takes away (`counting`), whether or not that is a problem. Of
+    what it takes nothing of there is no tally."""
 
     problems: tuple[Problem, ...]
     taken: tuple[Tally, ...]

@@ -23,8 +23,8 @@ from fleetctl.words import count, listed
 @dataclass(frozen=True, slots=True)
 class Sold:
     """A pool that a plan touches, and the sum of what tenants may book of it, the owner left out, on both sides.
-    `first` is the operation that sells the most of it, else the first one of the pool; `stated` where its entry is.
-    `raises`: some tenant may book more of it, whatever others lose."""
+    `raises`: some tenant may book more of it, whatever others lose. `first` is the operation that raises one the most;
+    where none does the one that changes what the machines make, else the pool's first. `stated`: where its entry is."""
 
     first: Operation
     raises: bool

@@ -50,8 +50,8 @@ class Case:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
     """`number` of what a guard counts, against `limit`; None: there is no limit. `says` tells what was found, `may`
-    what the limit is; `first` is the first operation, in the plan's order, that counts. `name`: what an override calls
-    it."""
+    what the limit is; `first` is the operation that a problem points to: the first that counts, of an oversold pool the
+    one that sells most of it. `name`: what an override calls it."""
 
     name: Allowable
     number: int
