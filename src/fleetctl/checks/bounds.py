@@ -36,9 +36,9 @@ class _Level:
 @dataclass(slots=True)
 class _Copies:
     """What makes copies in the tokens so far: each `+`, and within a list or map each mention of a loop's variable but
-    the first. `inside` is how deep in lists and maps the token at hand is. Of each outermost one, and of what is between
-    them, the larger number of the two counts, since a `+` in a list adds up mentions; `before` is the sum of the ended
-    ones."""
+    the first. `inside` is how deep in lists and maps the token at hand is. Of each outermost one, and of what is
+    between them, the larger number of the two counts, since a `+` in a list adds up mentions; `before` is the sum of
+    those that ended."""
 
     bound: set[str] = field(default_factory=set)
     naming: bool = False
