@@ -93,7 +93,6 @@ def set_control(
 ) -> Node | Refused:
     """The machine with another owner, or run by another. Rule offer.tenantOwned; a booked one stays the platform's to
     run (rule node.busy)."""
-    node = node if booked else unbooked(node)
     problems = []
     if owner_tenant_id not in (None, node.owner_tenant_id) and state.others:
         problems.append(_shared("so a machine in it cannot become a tenant's"))

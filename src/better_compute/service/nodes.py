@@ -128,12 +128,14 @@ def _changed(
     if isinstance(after, Refused):
         raise ComputeError(*after.problems)
     before, pool = host.node, known(state)
-    if after == before:
-        return before, False
-    state.rollup = nodes.count_node(nodes.count_node(state.rollup, before, -1), after)
+    # What is fitted may be another machine yet: that is what is counted, told and kept.
     now_is = fitted(pool, Host(node=after, devices=host.devices, rows=host.rows))
-    tx.save_hosts([(host, now_is)], state, [service.record(caller, _event(pool, before, after), service.clock())])
-    return after, True
+    if now_is.node == before:
+        return before, False
+    state.rollup = nodes.count_node(nodes.count_node(state.rollup, before, -1), now_is.node)
+    event = service.record(caller, _event(pool, before, now_is.node), service.clock())
+    tx.save_hosts([(host, now_is)], state, [event])
+    return now_is.node, True
 
 
 def _event(pool: Pool, before: Node, after: Node) -> Event:

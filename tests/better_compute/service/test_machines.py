@@ -18,6 +18,7 @@ from better_compute.wire.claims import claim_of
 from better_compute.wire.inputs import NodesJoin
 from better_compute.wire.reading import read
 from tests.better_compute.plane import CARD, Answer, Plane
+from tests.invariants import broken
 
 MIG = f"{CARD} MIG 3g.40gb"
 INVENTORY: dict[str, Any] = {"gpus": [CARD] * 8, "vcpu": 192, "memoryGiB": 2048}
@@ -214,6 +215,17 @@ class TestAChangeOfHands:
         assert "ownerTenantId" not in back
         assert shown(either, node_id)["devices"]["total"] == 1
         check_sums(either, pool_id)
+
+    def test_ends_the_model_that_a_machine_had_as_what_was_booked(self, either: Plane) -> None:
+        pool_id = either.hosts_pool(1)
+        [node] = either.ask("sa_fleet", "nodes/list", poolId=pool_id).data["items"]
+        booked = either.book(pool_id)
+        assert report(either, node["id"]).data["gpuModel"] == "H100"
+        either.end(booked)
+        assert "gpuModel" not in self.change(either, node["id"], control="tenant").data
+        assert "gpuModel" not in last(either)[2]
+        check_sums(either, pool_id)
+        assert either.store._database.read(broken) == []  # type: ignore[attr-defined]
 
     def test_leaves_what_is_not_said(self, plane: Plane) -> None:
         node_id = plane.join(plane.pool(), CARD, ownerTenantId="acme")["id"]
