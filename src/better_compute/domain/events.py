@@ -46,7 +46,6 @@ class PoolArchived(Event):
     before: Pool
     after: Pool
     unoffered: Mapping[str, Terms]
-    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,11 +30,6 @@ class HostRow:
         """How large the row is: it never shrinks below what is allocated."""
         return max(self.provided, self.allocated)
 
-    @property
-    def room(self) -> int:
-        """How much of it a new booking may take; below zero where more is booked than the host provides by now."""
-        return self.provided - self.allocated
-
 
 Rows = Mapping[str, HostRow]
 """The rows of a host by their resource."""

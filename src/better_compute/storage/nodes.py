@@ -74,9 +74,6 @@ class NodeTx(HostTx, AttributeTx):
         pools = {row.id: pool_of(row) for row in self._all(_POOLS, ids=pool_ids)} if hosts else {}
         return [(pools[host.node.pool_id], host) for host in hosts]
 
-    def hosts(self, pool_id: str, limit: int, after: str | None) -> list[Host]:
-        return self._hosts([node_of(node) for node in self._page(NODES, limit, after, "pool_id", pool_id)])
-
 
 def _changed(changes: Sequence[HostChange]) -> list[Values]:
     """The rows of machines that are not as before."""

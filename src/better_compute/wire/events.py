@@ -87,8 +87,7 @@ def _archived(event: PoolArchived) -> dict[str, Any]:
     """The offers that went with the pool are told here, and in no pool.unoffered."""
     offers = {tenant_id: _terms(terms) for tenant_id, terms in sorted(event.unoffered.items())}
     data = _change({**_pool(event.before), "offers": offers}, {**_pool(event.after), "offers": {}})
-    reason = {} if event.reason is None else {"reason": event.reason}
-    return {**data, "unofferedTenants": list(offers), **reason}
+    return {**data, "unofferedTenants": list(offers)}
 
 
 def _pool(pool: Pool) -> dict[str, Any]:

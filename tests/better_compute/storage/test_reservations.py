@@ -339,8 +339,8 @@ SELECTORS: dict[str, tuple[str | int, ...]] = {
 
 def has_room(host: Host, wish: Reservation) -> bool:
     """All of the scalars, and devices enough that are free and selected."""
-    rows = host.rows
-    scalars = all(resource in rows and rows[resource].room >= amount for resource, amount in wish.scalars.items())
+    room = {resource: row.provided - row.allocated for resource, row in host.rows.items()}
+    scalars = all(room.get(resource, 0) >= amount for resource, amount in wish.scalars.items())
     return scalars and len(choose(host, wish).positions) == wish.atoms
 
 

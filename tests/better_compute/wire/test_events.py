@@ -14,7 +14,7 @@ from better_compute.domain.events import (
     NodeQuarantined,
     NodeRemoved,
     NodeUpdated,
-    PoolArchived,
+    PoolUpdated,
 )
 from better_compute.domain.inventory import Inventory
 from better_compute.domain.state import PoolState
@@ -87,20 +87,11 @@ def test_an_archive_tells_who_lost_what() -> None:
     assert data["after"]["offers"] == {}
     assert "archivedAt" not in data["before"]
     assert data["after"]["archivedAt"] == 1_700_000_000_000
-    assert "reason" not in data
 
 
-def test_a_reason_and_an_account_are_told_where_there_are_any() -> None:
+def test_an_account_is_told_where_there_is_one() -> None:
     before = a_pool(provider_account_id="pa_north")
-    event = PoolArchived(
-        owner_id="root",
-        pool_id="pool_1",
-        before=before,
-        after=replace(before, archived_at=1, version=2),
-        unoffered={},
-        reason="tenant deleted",
-    )
-    assert event_data(event)["reason"] == "tenant deleted"
+    event = PoolUpdated(owner_id="root", pool_id="pool_1", before=before, after=replace(before, version=2))
     assert event_data(event)["before"]["providerAccountId"] == "pa_north"
 
 

@@ -41,9 +41,6 @@ class NodeTx(Protocol):
     def host(self, node_id: str) -> Host | None:
         """A machine with what can be booked on it: it stands still where the row of its pool is locked."""
 
-    def hosts(self, pool_id: str, limit: int, after: str | None) -> list[Host]:
-        """The machines of a pool in order of their ids, with what can be booked on them."""
-
     def hosts_of(self, ids: Collection[str]) -> list[Host]:
         """Those of the machines that are there, in order of their ids."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, PrimaryKeyConstraint, String, Table
 
-from better_compute.storage.tables.columns import Key, metadata, name, text
+from better_compute.storage.tables.columns import metadata, name, text
 from better_compute.storage.tables.directory import credentials, identities, provider_accounts, sites, tenants
 from better_compute.storage.tables.events import event_heads, events
 from better_compute.storage.tables.machines import (
@@ -23,7 +23,6 @@ from better_compute.storage.tables.pools import authz, pool_offers, pool_quotas,
 from better_compute.storage.tables.work import reservations, usage
 
 __all__ = [
-    "Key",
     "authz",
     "credentials",
     "event_heads",
