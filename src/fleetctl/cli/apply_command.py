@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fleetctl.cli import options, scope, streams
+from fleetctl.cli import options, scope, streams, values
 from fleetctl.cli.dialogue import Dialogue
 from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
@@ -35,7 +35,7 @@ from fleetctl.cli.options import Common
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--plan", "plan_file", type=FILE, metavar="FILE", help="Run what this plan file approves, or its rest.")
-@click.option("--expect", metavar="DIGEST", callback=options.digest, help="Run the plan of this digest alone.")
+@click.option("--expect", metavar="DIGEST", callback=values.digest, help="Run the plan of this digest alone.")
 @click.option("--parallelism", type=click.IntRange(1, 64), default=10, show_default=True, help="Calls at a time.")
 @click.option("--journal", type=FILE, metavar="FILE", help="Keep every attempt, as JSON lines.")
 @click.option(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fleetctl.cli import options, scope, streams
+from fleetctl.cli import options, scope, streams, values
 from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
 
@@ -36,7 +36,7 @@ from fleetctl.cli.options import Common
 @click.option(
     "--expires",
     "lifetime",
-    callback=options.lifetime,
+    callback=values.lifetime,
     metavar="DURATION",
     help="How long the plan file may be applied, such as 24h.",
 )
