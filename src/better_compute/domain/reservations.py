@@ -12,12 +12,12 @@ from better_compute.domain.problems import CONFLICT, INVALID_INPUT, LIMIT_EXCEED
 from better_compute.domain.quotas import RESOURCES
 from better_compute.domain.state import PoolState, QuotaRow
 
-Status = Literal["pending", "placed", "active", "ended", "failed"]
+State = Literal["pending", "placed", "active", "ended", "failed"]
 
-LIVE = ("pending", "placed", "active")
+LIVE: tuple[State, ...] = ("pending", "placed", "active")
 """Those that are not over. A pending one holds nothing."""
 
-BOOKED = ("placed", "active")
+BOOKED: tuple[State, ...] = ("placed", "active")
 """Those that hold quota, devices and host resources."""
 
 MOST_ATTRIBUTES = 16
@@ -59,7 +59,7 @@ class Reservation:
     id: str
     pool_id: str
     tenant_id: str
-    state: Status
+    state: State
     resources: Resources
     atoms: int
     created_by: str
@@ -226,7 +226,7 @@ def fail(reservation: Reservation, reason: str, now: int) -> Reservation:
 
 
 _ATOMS = frozenset(ATOMS.values())
-_STEPS: Mapping[Status, tuple[Status, ...]] = {
+_STEPS: Mapping[State, tuple[State, ...]] = {
     "pending": ("placed", "ended", "failed"),
     "placed": ("active", "ended", "failed"),
     "active": ("ended",),
@@ -235,7 +235,7 @@ _STEPS: Mapping[Status, tuple[Status, ...]] = {
 }
 
 
-def _step(reservation: Reservation, state: Status, at: str, now: int, **fields: Any) -> Reservation:
+def _step(reservation: Reservation, state: State, at: str, now: int, **fields: Any) -> Reservation:
     """The reservation in a state that may follow its own, and when (`at`) it came to it; a reason lasts as long as its
     state."""
     if state not in _STEPS[reservation.state]:

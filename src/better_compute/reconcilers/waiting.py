@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from better_compute.domain.reservations import Status
+from better_compute.domain.reservations import State
 from better_compute.service.core import Service
 from better_compute.service.ports import Tx
 
 
-def pools_where(service: Service, state: Status, pools: Collection[str] | None = None) -> list[str]:
+def pools_where(service: Service, state: State, pools: Collection[str] | None = None) -> list[str]:
     """The pools, of `pools` or of all, that have a reservation in this state."""
 
     def read(tx: Tx) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Select, and_, bindparam, case, exists, func, or_, select, tuple_
 
 from better_compute.domain.reservations import LIVE as LIVE_STATES
-from better_compute.domain.reservations import Reservation, Status
+from better_compute.domain.reservations import Reservation, State
 from better_compute.domain.state import PoolState, Provided, Work
 from better_compute.service.ports import Asking, EventRecord, HeldReservation, ReservationQuery
 from better_compute.storage import tables as t
@@ -125,10 +125,10 @@ class ReservationTx(BookingTx):
     def has_reservations(self, tenant_id: str, pool_id: str) -> bool:
         return self._first(_HAS, tenant_id=tenant_id, pool_id=pool_id) is not None
 
-    def pools_with(self, state: Status) -> list[str]:
+    def pools_with(self, state: State) -> list[str]:
         return [row.pool_id for row in self._all(_POOLS, state=state)]
 
-    def oldest(self, pool_id: str, state: Status, limit: int, after: Reservation | None) -> list[Reservation]:
+    def oldest(self, pool_id: str, state: State, limit: int, after: Reservation | None) -> list[Reservation]:
         created_at, last = (-1, "") if after is None else (after.created_at, after.id)
         given = {"pool_id": pool_id, "state": state, "created_at": created_at, "after": last, "size": limit}
         return [_reservation(row) for row in self._all(_OLDEST, **given)]

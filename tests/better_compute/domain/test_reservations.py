@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -21,7 +21,7 @@ from better_compute.domain.reservations import (
     MOST_PENDING,
     MOST_PENDING_OF_ONE,
     Reservation,
-    Status,
+    State,
     activate,
     add_use,
     atoms_of,
@@ -183,7 +183,7 @@ def test_a_pending_one_in_an_archived_pool_says_so_whatever_is_kept() -> None:
     assert shown_reason(replace(waiting, state="placed", reason=None), archived=True) is None
 
 
-def at(state: Status) -> Reservation:
+def at(state: State) -> Reservation:
     return a_reservation(state=state, reason="why")
 
 
@@ -205,8 +205,8 @@ ALLOWED = {
 
 
 @pytest.mark.parametrize("then", STEPS)
-@pytest.mark.parametrize("first", ["pending", "placed", "active", "ended", "failed"])
-def test_a_step_is_allowed_and_told_or_a_fault(first: Status, then: str) -> None:
+@pytest.mark.parametrize("first", get_args(State))
+def test_a_step_is_allowed_and_told_or_a_fault(first: State, then: str) -> None:
     before = at(first)
     if (first, then) not in ALLOWED:
         with pytest.raises(ValueError, match=f"is {first} does not become {then}"):
@@ -259,5 +259,5 @@ def test_a_new_one_is_told_as_pending_or_placed_and_a_new_reason_is_not() -> Non
         ("failed", False, False),
     ],
 )
-def test_what_lives_and_what_holds_something(state: Status, live: bool, booked: bool) -> None:
+def test_what_lives_and_what_holds_something(state: State, live: bool, booked: bool) -> None:
     assert (at(state).is_live, at(state).is_booked) == (live, booked)

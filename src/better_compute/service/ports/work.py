@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from better_compute.domain.hosts import Host
 from better_compute.domain.placement import Kind
-from better_compute.domain.reservations import Reservation, Selectors, Status
+from better_compute.domain.reservations import Reservation, Selectors, State
 from better_compute.domain.state import PoolState
 from better_compute.service.ports.records import EventRecord
 
@@ -22,7 +22,7 @@ class ReservationQuery:
     limit: int
     after: tuple[str, ...] = ()
     pool_id: str | None = None
-    states: Collection[Status] | None = None
+    states: Collection[State] | None = None
 
 
 class HeldReservation(NamedTuple):
@@ -53,10 +53,10 @@ class WorkTx(Protocol):
     def has_reservations(self, tenant_id: str, pool_id: str) -> bool:
         """Whether the tenant has or had any in the pool."""
 
-    def pools_with(self, state: Status) -> list[str]:
+    def pools_with(self, state: State) -> list[str]:
         """The pools in which reservations are in this state, one of the live ones, in order of their ids."""
 
-    def oldest(self, pool_id: str, state: Status, limit: int, after: Reservation | None) -> list[Reservation]:
+    def oldest(self, pool_id: str, state: State, limit: int, after: Reservation | None) -> list[Reservation]:
         """Those of a pool that are in this state, one of the live ones, in order of their creation, after one."""
 
     def stranded(self, reservations: Collection[Reservation]) -> set[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from better_compute.domain.reservations import MOST_ATTRIBUTES, MOST_VALUES
+from better_compute.domain.reservations import MOST_ATTRIBUTES, MOST_VALUES, State
 from better_compute.wire.inputs.base import Id, Input, ListInput, Name, Number, Quota
 
 Value = Name | Number
@@ -17,7 +17,7 @@ Selectors = Annotated[
 ]
 """Attribute -> a value, or values of which one must match."""
 
-States = Annotated[list[Literal["pending", "placed", "active", "ended", "failed"]], Meta(min_length=1, max_length=5)]
+States = Annotated[list[State], Meta(min_length=1, max_length=len(get_args(State)))]
 
 
 class ReservationsCreate(Input, kw_only=True, frozen=True):

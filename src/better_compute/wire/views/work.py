@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
+from better_compute.domain.reservations import State
 from better_compute.wire.views.base import View
 
 
@@ -17,7 +17,7 @@ class ReservationView(View, kw_only=True):
     id: str
     pool_id: str
     tenant_id: str
-    state: Literal["pending", "placed", "active", "ended", "failed"]
+    state: State
     resources: Mapping[str, int]
     selectors: Mapping[str, Sequence[str | int]]
     reason: str | UnsetType = UNSET
