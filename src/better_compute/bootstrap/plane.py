@@ -36,9 +36,11 @@ class Reconciled:
 
 @dataclass(frozen=True, slots=True)
 class ControlPlane:
-    """An open database and the service on it. `new`: this opening made root, and the world around it."""
+    """An open database and the service on it. `bare` is the service as the control plane asks it itself: what it lets
+    go on there, it goes on with by itself. `new`: this opening made root, and the world around it."""
 
     store: Store
+    bare: Service
     service: Service
     new: bool
     sleep: Callable[[float], None]
@@ -76,23 +78,18 @@ class ControlPlane:
 
         world, service = read_world(path), self.service
         count = self.store.transact(lambda tx: add(tx, world, service.clock, service.entropy))
-        tell(join_all(self._bare, self.sleep))
-        rounds.everywhere(self._bare)
+        tell(join_all(self.bare, self.sleep))
+        rounds.everywhere(self.bare)
         return count
 
     def let_in(self) -> Sequence[str]:
         """Let in the machines of worlds whose pool is there; why others wait. What goes wrong is logged."""
-        return attempt(lambda: join_all(self._bare, self.sleep), "machines of the world wait on") or []
+        return attempt(lambda: join_all(self.bare, self.sleep), "machines of the world wait on") or []
 
     def reconcile(self) -> Reconciled:
         """Do what is due: let machines of worlds in, and do a round. What goes wrong with one is logged, and keeps no
         other waiting: the next round makes up for it."""
-        return Reconciled(self.let_in(), rounds.everywhere(self._bare))
-
-    @property
-    def _bare(self) -> Service:
-        """The service for the control plane itself: what it frees, it goes on with by itself."""
-        return replace(self.service, freed=lambda _: None, placed=lambda _: None, changed=lambda _: None)
+        return Reconciled(self.let_in(), rounds.everywhere(self.bare))
 
     def close(self) -> None:
         self.store.close()
@@ -149,7 +146,7 @@ def _ready(store: Store, runtime: Runtime, world: Path | None, outside: Outside)
     new = store.view(_is_new)
     if new:
         store.transact(_start(runtime, world))
-    service = Service(
+    bare = Service(
         store=store,
         authorizer=OwnTenant(),
         clock=runtime.clock,
@@ -157,15 +154,15 @@ def _ready(store: Store, runtime: Runtime, world: Path | None, outside: Outside)
         attestors=outside.attestors,
         billing=outside.billing,
     )
-    hooked = replace(
-        service,
-        created=partial(join_created, service, runtime.sleep),
-        freed=lambda pool_id: rounds.in_pools(service, [pool_id]),
-        placed=lambda pool_id: rounds.in_pools(service, (), [pool_id]),
-        changed=lambda pool_id: rounds.in_pools(service, (), (), [pool_id]),
+    service = replace(
+        bare,
+        created=partial(join_created, bare, runtime.sleep),
+        freed=lambda pool_id: rounds.in_pools(bare, [pool_id]),
+        placed=lambda pool_id: rounds.in_pools(bare, (), [pool_id]),
+        changed=lambda pool_id: rounds.in_pools(bare, (), (), [pool_id]),
         arriving=arriving,
     )
-    return ControlPlane(store, hooked, new, runtime.sleep)
+    return ControlPlane(store, bare, service, new, runtime.sleep)
 
 
 def _identities(tx: Tx, tenant_id: str) -> list[str]:
