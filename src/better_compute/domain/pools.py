@@ -74,7 +74,7 @@ def update(
             attestors=facts.attestors,
             model=command.gpu_model or pool.gpu_model,
             agent=pool.agent,
-            hosts=state.hosts if state.rollup.host_nodes else NO_HOSTS,
+            bounds=state.bounds if state.rollup.host_nodes else NO_HOSTS,
             before=pool.policy,
         )
     if refusing := errors(problems):

@@ -130,7 +130,7 @@ class PoolState:
     """The aggregate that `decide` judges: a pool (None: not created), its offers, quota rows and machines.
 
     A loader may leave out offers and rows of tenants that a command does not touch; then `others` (offers to tenants
-    besides the owner) and `wide` (those of them with includeDescendants) still count all of them. `hosts` is loaded
+    besides the owner) and `wide` (those of them with includeDescendants) still count all of them. `bounds` is loaded
     where a policy is judged; None is not known.
     """
 
@@ -140,7 +140,7 @@ class PoolState:
     rollup: Rollup = Rollup()
     others: int = 0
     wide: int = 0
-    hosts: HostBounds | None = None
+    bounds: HostBounds | None = None
 
     @classmethod
     def whole(
@@ -153,7 +153,7 @@ class PoolState:
     def copy(self) -> PoolState:
         """A state of its own, so that a model can change while what was read stays."""
         quotas = {tenant_id: dict(rows) for tenant_id, rows in self.quotas.items()}
-        return PoolState(self.pool, dict(self.offers), quotas, self.rollup, self.others, self.wide, self.hosts)
+        return PoolState(self.pool, dict(self.offers), quotas, self.rollup, self.others, self.wide, self.bounds)
 
     def is_seen_by(self, tenant_id: str) -> bool:
         """Whether the tenant owns the pool or holds an offer of it, where its offer is loaded."""

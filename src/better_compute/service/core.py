@@ -19,7 +19,7 @@ from better_compute.domain.state import Pool, PoolState
 from better_compute.domain.usage import meter
 from better_compute.service.actions import ACTIONS, ADMIN, NONE
 from better_compute.service.billing import NoBilling
-from better_compute.service.facts import load_facts, load_hosts
+from better_compute.service.facts import load_facts, load_bounds
 from better_compute.service.ports import Attestor, Authorizer, Billing, Caller, Clock, Entropy, EventRecord, Store, Tx
 from better_compute.wire.events import event_data
 
@@ -103,7 +103,7 @@ class Service:
                 state = look(tx, command.tenant_id, command.pool_id, tenants)
             now = self.clock()  # with the lock: nothing of others in the pool happened later
             facts = load_facts(tx, [command], actor_id=caller.identity_id, now=now, attestors=self.attestor_names)
-            load_hosts(tx, {command.pool_id: state}, [command])
+            load_bounds(tx, {command.pool_id: state}, [command])
             decision = decide(state, command, facts)
             if isinstance(decision, Refused):
                 raise ComputeError(*decision.problems)

@@ -34,7 +34,7 @@ def load_facts(tx: Tx, commands: Iterable[Command], *, actor_id: str, now: int, 
     )
 
 
-def load_hosts(tx: Tx, states: Mapping[str, PoolState], commands: Iterable[Command]) -> None:
+def load_bounds(tx: Tx, states: Mapping[str, PoolState], commands: Iterable[Command]) -> None:
     """Tell the states, by pool, what their hosts have: those with hosts whose policy a command replaces. Which cards
     they have matters where they are cut."""
     replaced = {c.pool_id for c in commands if isinstance(c, UpdatePool) and c.policy is not None}
@@ -44,4 +44,4 @@ def load_hosts(tx: Tx, states: Mapping[str, PoolState], commands: Iterable[Comma
         cards = tx.card_sizes(cut) if cut else {}
         for pool_id in asked:
             bounds = found.get(pool_id, NO_HOSTS)
-            states[pool_id].hosts = replace(bounds, cards=cards.get(pool_id, frozenset()))
+            states[pool_id].bounds = replace(bounds, cards=cards.get(pool_id, frozenset()))

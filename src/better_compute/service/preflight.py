@@ -18,7 +18,7 @@ from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem,
 from better_compute.domain.state import PoolState
 from better_compute.service.actions import ACTIONS, ROOT
 from better_compute.service.core import Arriving, Service, denied, known
-from better_compute.service.facts import load_facts, load_hosts
+from better_compute.service.facts import load_facts, load_bounds
 from better_compute.service.ports import Caller, PoolQuery, Tx
 from better_compute.wire import inputs, show
 from better_compute.wire.commands import OPERATIONS, build
@@ -57,7 +57,7 @@ def check(service: Service, caller: Caller, body: PreflightCheck) -> VerdictsVie
         commands = [command for command in asked if isinstance(command, Command)]
         facts = load_facts(tx, commands, actor_id=caller_id, now=service.clock(), attestors=service.attestor_names)
         pools = _pools(tx, body.tenant_id, commands)
-        load_hosts(tx, pools, commands)
+        load_bounds(tx, pools, commands)
         arriving = _arriving(service, tx, commands)
         return [_verdict(pools, command, facts, arriving) for command in asked]
 
@@ -128,7 +128,7 @@ def _let_in(state: PoolState, machines: Iterable[tuple[Machine, int]], now: int)
         if not isinstance(node, Refused):
             state.rollup = nodes.count_node(state.rollup, node, count)
             if node.is_schedulable:
-                state.hosts = (state.hosts or NO_HOSTS).beside(node.inventory)
+                state.bounds = (state.bounds or NO_HOSTS).beside(node.inventory)
 
 
 def _view(ok: bool, problems: tuple[Problem, ...]) -> VerdictView:

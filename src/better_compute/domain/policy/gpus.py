@@ -63,7 +63,7 @@ def _devices(devices: dict[str, Any], scope: Scope) -> Iterator[Problem]:
     if model is not None and model not in LAYOUTS:
         yield from _uncharted(counts, model)
         return
-    for whose, layouts in _cards(model, frozenset() if scope.hosts is None else scope.hosts.cards):
+    for whose, layouts in _cards(model, frozenset() if scope.bounds is None else scope.bounds.cards):
         yield from _on_card(devices, counts, whose, layouts)
 
 

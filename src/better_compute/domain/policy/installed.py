@@ -23,16 +23,16 @@ _TAKES = ("hostReserve.vcpu", "hostReserve.memoryGiB", *(f"cpu.{name}" for name 
 def check_installed(scope: Scope) -> Iterator[Problem]:
     """What the policy takes must leave something of each host. Where hosts are there and not known, that is told once:
     whoever knows them judges."""
-    if scope.hosts is None:
+    if scope.bounds is None:
         takes = (*_TAKES, "gpu.mig.devices") if len(LAYOUTS.get(scope.model or "", ())) > 1 else _TAKES
         if named := [path for path in takes if scope.get(path) is not None]:
             yield problem(named[0], "what the hosts of the pool have is not known here", severity="unchecked")
         return
-    if scope.hosts.vcpu is not None:
-        yield from _reserved_cpus(scope, scope.hosts.vcpu)
-        yield from _cpu_ids(scope, scope.hosts.vcpu)
-    if scope.hosts.memory_mib is not None:
-        yield from _memory(scope, scope.hosts, scope.hosts.memory_mib)
+    if scope.bounds.vcpu is not None:
+        yield from _reserved_cpus(scope, scope.bounds.vcpu)
+        yield from _cpu_ids(scope, scope.bounds.vcpu)
+    if scope.bounds.memory_mib is not None:
+        yield from _memory(scope, scope.bounds, scope.bounds.memory_mib)
 
 
 def cpu_set(scope: Scope, name: str) -> Ranges | None:
@@ -96,15 +96,15 @@ def _turns_smt_off(scope: Scope) -> bool:
     return not (isinstance(before, dict) and before.get("smt") == "off")
 
 
-def _memory(scope: Scope, hosts: HostBounds, installed: int) -> Iterator[Problem]:
+def _memory(scope: Scope, bounds: HostBounds, installed: int) -> Iterator[Problem]:
     """Huge pages and what is kept back, beside each other. Pages that the policy does not speak of are those that the
     hosts have."""
     kept_gib = scope.get("hostReserve.memoryGiB")
     is_kept = isinstance(kept_gib, int | float) and not isinstance(kept_gib, bool) and kept_gib > 0
     kept = ceil(kept_gib * MIB_PER_GIB) if is_kept else 0
     pages = {field: mib for field, mib in pages_of(scope).items() if mib}
-    if scope.get("hugepages") is None and hosts.room_mib is not None:
-        installed, what = hosts.room_mib, "beside its huge pages"
+    if scope.get("hugepages") is None and bounds.room_mib is not None:
+        installed, what = bounds.room_mib, "beside its huge pages"
     else:
         what = "that are installed"
     if kept and kept >= installed:

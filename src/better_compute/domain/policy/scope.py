@@ -24,7 +24,7 @@ class Scope:
     attestors: frozenset[str] | None = None
     model: str | None = None
     agent: str | None = None
-    hosts: HostBounds | None = NO_HOSTS
+    bounds: HostBounds | None = NO_HOSTS
     before: Mapping[str, Any] = field(default_factory=dict)
 
     def get(self, path: str) -> Any:

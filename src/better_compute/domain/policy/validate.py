@@ -23,20 +23,21 @@ def check_policy(
     attestors: frozenset[str] | None,
     model: str | None = None,
     agent: str | None = None,
-    hosts: HostBounds | None = NO_HOSTS,
+    bounds: HostBounds | None = NO_HOSTS,
     before: Mapping[str, Any] | None = None,
 ) -> list[Problem]:
     """What is wrong with a pool's policy, errors, warnings and what could not be judged, with paths from `policy` on.
 
-    `sharing`, `class_`, `model` (a GPU family), `agent` and `hosts` are those of the pool, `attestors` the names that
-    the server runs; None is not known, and a rule that needs it does not refuse. `before` is the policy that this one
-    replaces. Errors are INVALID_INPUT. A value that is no JSON object, or too large, or too deep, or holds what JSON
-    cannot, is judged no further. A validator that fails refuses too (`policy.validator`), and the others still judge.
+    `sharing`, `class_`, `model` (a GPU family), `agent` and the `bounds` of the hosts are those of the pool, `attestors`
+    the names that the server runs; None is not known, and a rule that needs it does not refuse. `before` is the policy
+    that this one replaces. Errors are INVALID_INPUT. A value that is no JSON object, or too large, or too deep, or holds
+    what JSON cannot, is judged no further. A validator that fails refuses too (`policy.validator`), and the others still
+    judge.
     """
     problems, text = check_json(policy)
     if not isinstance(policy, dict) or not text or any(found.rule == "policy.size" for found in problems):
         return problems
-    scope = Scope(policy, sharing, class_, attestors, model, agent, hosts, before or {})
+    scope = Scope(policy, sharing, class_, attestors, model, agent, bounds, before or {})
     problems += _judged("types and ranges", partial(check_fields, policy))
     for top, rule in RULES:
         if not top or top in policy:

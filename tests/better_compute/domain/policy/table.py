@@ -54,7 +54,7 @@ class Case:
         return list(self.pool.get("hosts", []))
 
     @property
-    def hosts(self) -> HostBounds:
+    def bounds(self) -> HostBounds:
         bounds = NO_HOSTS
         for each in self.inventories:
             words = {"memoryGiB": "memory_gib", "hugepages2Mi": "hugepages_2mi", "hugepages1Gi": "hugepages_1gi"}

@@ -22,7 +22,7 @@ def judged(case: Case, **more: Any) -> list[Problem]:
         "model": case.fields["gpuModel"],
         "agent": case.fields["agent"],
         "attestors": ATTESTORS,
-        "hosts": case.hosts,
+        "bounds": case.bounds,
         "before": case.before,
     }
     return check_policy(case.policy, **(known | more))
@@ -55,10 +55,10 @@ def test_hosts_that_are_not_known_leave_one_question_open_and_only_where_the_pol
     for case in cases():
         if not case.inventories:
             continue
-        problems = judged(case, hosts=None)
+        problems = judged(case, bounds=None)
         assert "error" not in [problem.severity for problem in problems], case
         assert [problem.severity for problem in problems] == ["unchecked"], case
-    assert check_policy({"maxPending": "6h"}, sharing=None, class_=None, attestors=None, hosts=None) == []
+    assert check_policy({"maxPending": "6h"}, sharing=None, class_=None, attestors=None, bounds=None) == []
 
 
 # --- a validator that fails -------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def test_values_of_any_kind_in_any_field_make_no_validator_fail(value: Any) -> N
                 attestors=ATTESTORS,
                 model="GH200",
                 agent="none",
-                hosts=small,
+                bounds=small,
                 before={top: wrong},
             )
             assert "policy.validator" not in {problem.rule for problem in problems}, (case, problems)
