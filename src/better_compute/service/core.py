@@ -19,7 +19,7 @@ from better_compute.domain.state import Pool, PoolState
 from better_compute.domain.usage import meter
 from better_compute.service.actions import ACTIONS, ADMIN, NONE
 from better_compute.service.billing import NoBilling
-from better_compute.service.facts import load_facts, load_bounds
+from better_compute.service.facts import load_bounds, load_facts
 from better_compute.service.ports import Attestor, Authorizer, Billing, Caller, Clock, Entropy, EventRecord, Store, Tx
 from better_compute.wire.events import event_data
 

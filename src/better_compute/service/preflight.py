@@ -18,7 +18,7 @@ from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem,
 from better_compute.domain.state import PoolState
 from better_compute.service.actions import ACTIONS, ROOT
 from better_compute.service.core import Arriving, Service, denied, known
-from better_compute.service.facts import load_facts, load_bounds
+from better_compute.service.facts import load_bounds, load_facts
 from better_compute.service.ports import Caller, PoolQuery, Tx
 from better_compute.wire import inputs, show
 from better_compute.wire.commands import OPERATIONS, build

@@ -28,11 +28,11 @@ def check_policy(
 ) -> list[Problem]:
     """What is wrong with a pool's policy, errors, warnings and what could not be judged, with paths from `policy` on.
 
-    `sharing`, `class_`, `model` (a GPU family), `agent` and the `bounds` of the hosts are those of the pool, `attestors`
-    the names that the server runs; None is not known, and a rule that needs it does not refuse. `before` is the policy
-    that this one replaces. Errors are INVALID_INPUT. A value that is no JSON object, or too large, or too deep, or holds
-    what JSON cannot, is judged no further. A validator that fails refuses too (`policy.validator`), and the others still
-    judge.
+    `sharing`, `class_`, `model` (a GPU family), `agent` and the `bounds` of its hosts are those of the pool,
+    `attestors` the names that the server runs; None is not known, and a rule that needs it does not refuse. `before` is
+    the policy that this one replaces. Errors are INVALID_INPUT. A value that is no JSON object, or too large, or too
+    deep, or holds what JSON cannot, is judged no further. A validator that fails refuses too (`policy.validator`), and
+    the others still judge.
     """
     problems, text = check_json(policy)
     if not isinstance(policy, dict) or not text or any(found.rule == "policy.size" for found in problems):
