@@ -17,12 +17,12 @@ from better_compute.storage.database import Database, Sleep
 from better_compute.storage.directory import DirectoryTx
 from better_compute.storage.engines import STATEMENT_SECONDS
 from better_compute.storage.looks import LookTx
-from better_compute.storage.machines import WorldTx
 from better_compute.storage.parts import PartTx
 from better_compute.storage.pools import PoolTx
 from better_compute.storage.reservations import ReservationTx
 from better_compute.storage.rows import upsert
 from better_compute.storage.usage import UsageTx
+from better_compute.storage.world import WorldTx
 
 T = TypeVar("T")
 
