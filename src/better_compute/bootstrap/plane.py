@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from better_compute.api.handle import handler
-from better_compute.bootstrap.machines import arriving, join_all, join_created, tell
+from better_compute.bootstrap.arrivals import arriving, join_all, join_created, tell
 from better_compute.bootstrap.place import is_there, url_of
 from better_compute.bootstrap.runtime import NOBODY, Outside, Runtime
 from better_compute.domain.ids import KEY_SAYS, is_key

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, TypeVar
 
-from better_compute.bootstrap.machines import tell
+from better_compute.bootstrap.arrivals import tell
 from better_compute.bootstrap.plane import ControlPlane
 from better_compute.reconcilers import admission, hosts, rounds
 from better_compute.reconcilers.placer import Turns

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from better_compute.bootstrap.machines import declare
+from better_compute.bootstrap.arrivals import declare
 from better_compute.bootstrap.world_file import World, problem
 from better_compute.domain.facts import Site
 from better_compute.domain.problems import ComputeError, Problem, did_you_mean

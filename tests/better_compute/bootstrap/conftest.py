@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from better_compute.bootstrap import SYSTEM, Connection, Embedded, connect, machines
+from better_compute.bootstrap import SYSTEM, Connection, Embedded, arrivals, connect
 from better_compute.bootstrap.plane import ControlPlane, open_plane
 
 Connect = Callable[..., Connection]
@@ -25,15 +25,15 @@ WORLD = """\
 
 def killed_at(monkeypatch: pytest.MonkeyPatch, transaction: int) -> None:
     """Let the machines that wait join a few at a time, and stop short before one of the transactions."""
-    join, count = machines._join, itertools.count()
+    join, count = arrivals._join, itertools.count()
 
     def crash(*given: Any) -> Any:
         if next(count) == transaction:
             raise RuntimeError("killed")
         return join(*given)
 
-    monkeypatch.setattr(machines, "_CHUNK", 2)
-    monkeypatch.setattr(machines, "_join", crash)
+    monkeypatch.setattr(arrivals, "_CHUNK", 2)
+    monkeypatch.setattr(arrivals, "_join", crash)
 
 
 @pytest.fixture

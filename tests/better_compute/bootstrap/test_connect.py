@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from better_compute.bootstrap import SYSTEM, Embedded, connect, plane
-from better_compute.bootstrap.machines import join_all
+from better_compute.bootstrap.arrivals import join_all
 from better_compute.bootstrap.plane import opened
 from better_compute.bootstrap.tokens import first_token
 from better_compute.domain.commands import CreatePool, SetQuota, UpdatePool
 from better_compute.domain.problems import ComputeError
 from better_compute.service.actions import ROOT_ADMIN
 from tests.better_compute.bootstrap.conftest import Connect
-from tests.better_compute.bootstrap.test_machines import create
+from tests.better_compute.bootstrap.test_arrivals import create
 
 Write = Callable[..., Path]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from better_compute.bootstrap import SYSTEM
 from better_compute.bootstrap.plane import opened
 from better_compute.reconcilers.rounds import Round
-from tests.better_compute.bootstrap.test_machines import client_of, create
+from tests.better_compute.bootstrap.test_arrivals import client_of, create
 
 ONE = "machines: [{pool: k1, gpus: {name: NVIDIA H100 80GB HBM3, count: 1}}]"
 

@@ -21,7 +21,7 @@ from better_compute.reconcilers import admission, hosts, placer, rounds
 from better_compute.service.core import Service
 from better_compute.service.ports import Spending, Verdict
 from tests.better_compute.bills import METERED, Bills
-from tests.better_compute.bootstrap.test_machines import client_of, create
+from tests.better_compute.bootstrap.test_arrivals import client_of, create
 from tests.waiting import until
 
 Write = Callable[[str], Path]

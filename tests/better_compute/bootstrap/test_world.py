@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from better_compute.bootstrap import SYSTEM
-from better_compute.bootstrap.machines import Machines
+from better_compute.bootstrap.arrivals import Machines
 from better_compute.bootstrap.plane import ControlPlane, opened
 from better_compute.bootstrap.world_file import read_world
 from better_compute.domain.problems import ComputeError

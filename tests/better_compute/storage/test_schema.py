@@ -17,7 +17,7 @@ from typing import IO, Any, cast
 import pytest
 from sqlalchemy import Connection, Inspector, event, inspect, text
 
-from better_compute.bootstrap.machines import Machines
+from better_compute.bootstrap.arrivals import Machines
 from better_compute.domain.hosts import Host
 from better_compute.domain.inventory import Inventory
 from better_compute.domain.problems import INVALID_INPUT, UNAVAILABLE, ComputeError

@@ -67,7 +67,7 @@ class JoinToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineGroup:
-    """Equal machines that a world file declared, as they are noted: see `bootstrap`."""
+    """Equal machines that a world file declared, as they are noted: see `bootstrap.arrivals`."""
 
     digest: str
     """What tells them from others: the SHA-256 of `data`, in hex digits."""
