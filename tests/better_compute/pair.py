@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Table
 
 from better_compute.api.handle import handler
 from better_compute.reconcilers import rounds
+from better_compute.reconcilers.hosts import Keeper
 from better_compute.service.core import Service
 from better_compute.service.ports import Caller, Spending, Verdict
 from tests.better_compute.bills import Bills, billed, yes
@@ -44,6 +45,7 @@ class Pair:
     sqlite: sqlite3.Connection
     postgresql: psycopg.Connection[Any]
     chances: tuple[Chance, Chance]
+    keepers: Sequence[Keeper] = ()
     turns: int = 0
     now: int = START
     steps: int = 0
@@ -71,9 +73,11 @@ class Pair:
 
     def do(self, work: Callable[[Service], T]) -> T:
         """What a control plane does by itself."""
-        one, other = (work(plane.service) for plane in self.planes)
-        assert one == other, f"it did {one} on SQLite, {other} on PostgreSQL"
-        return one
+        return _equal(work(plane.service) for plane in self.planes)
+
+    def keep(self, work: Callable[[Keeper], T]) -> T:
+        """What it does with its hosts, and what it remembers of them since `begin`."""
+        return _equal(work(keeper) for keeper in self.keepers)
 
     def found(self) -> Found:
         """What both keep. Events get their numbers on PostgreSQL when somebody asks for them."""
@@ -114,6 +118,7 @@ class Pair:
             bare = replace(plane.service, freed=lambda _: None, placed=lambda _: None, changed=lambda _: None)
             plane.service = woken(bare) if wakes else bare
             plane.handle = handler(plane.service, _caller)
+        self.keepers = [Keeper(plane.service) for plane in self.planes]
         self.say(yes)
         self.turns = 0
         self.turn()
@@ -131,6 +136,12 @@ class Pair:
         yield
         for plane in self.planes:
             plane.time.ticks = 0
+
+
+def _equal(done: Iterable[T]) -> T:
+    one, other = done
+    assert one == other, f"it did {one} on SQLite, {other} on PostgreSQL"
+    return one
 
 
 _UNNUMBERED = {"sequence": None, "hash": None}

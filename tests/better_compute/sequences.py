@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from better_compute.reconcilers import admission, hosts, placer, rounds
+from better_compute.reconcilers import admission, placer, rounds
+from better_compute.reconcilers.hosts import Keeper
 from tests.better_compute import wishes
 from tests.better_compute.bills import down, no, yes
 from tests.better_compute.pair import Pair
@@ -296,12 +297,12 @@ class Sequences(RuleBasedStateMachine):
 
     @step(4)
     def hosts_are_kept(self) -> None:
-        self.pair.do(hosts.vps_hosts)
-        self.pair.do(hosts.capacity_hosts)
+        self.pair.keep(Keeper.vps_hosts)
+        self.pair.keep(Keeper.capacity_hosts)
         self.holds()
         said = [*unsettled(self.found)]
         assert not said, "\n".join(["2: hosts are not kept", *said])
-        assert self.pair.do(lambda s: (hosts.vps_hosts(s), hosts.capacity_hosts(s))) == (0, 0)
+        assert self.pair.do(lambda service: rounds.keep_hosts(Keeper(service))) == 0
 
     @step(6)
     def placer_tries(self) -> None:

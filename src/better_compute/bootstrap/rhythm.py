@@ -15,7 +15,8 @@ from typing import Generic, TypeVar
 
 from better_compute.bootstrap.arrivals import tell
 from better_compute.bootstrap.plane import ControlPlane
-from better_compute.reconcilers import admission, hosts, rounds
+from better_compute.reconcilers import admission, rounds
+from better_compute.reconcilers.hosts import Keeper
 from better_compute.reconcilers.placer import Turns
 from better_compute.service.core import Service, attempt
 
@@ -97,25 +98,25 @@ def in_rhythm(
 
 def _place(plane: ControlPlane, service: Service, told: _Told, every: float, clock: Callable[[], float]) -> None:
     """Whole rounds, and between them what is pending in the pools that were told of."""
-    due, turns = clock(), Turns(service)
+    due, turns, keeper = clock(), Turns(service), Keeper(service)
     refusals: Sequence[str] = []
     while not told.freed.stopped:
         if clock() >= due:
             refusals = _tell_anew(refusals, plane.let_in())
-            rounds.keep_hosts(service)
+            rounds.keep_hosts(keeper)
             attempt(partial(turns.add, None), "what waits is tried by the next round")
             told.placed.add(None)
             due = clock() + every
         freed = told.freed.take(0 if turns else due - clock())
         if freed and not told.freed.stopped:
-            attempt(partial(_add, service, told, turns, freed), "what calls let go on waits for the next round")
+            attempt(partial(_add, keeper, told, turns, freed), "what calls let go on waits for the next round")
         turns.go_on()
 
 
-def _add(service: Service, told: _Told, turns: Turns, freed: Collection[tuple[str, bool]]) -> None:
+def _add(keeper: Keeper, told: _Told, turns: Turns, freed: Collection[tuple[str, bool]]) -> None:
     """What is pending in these pools is due."""
     if changed := {pool_id for pool_id, is_changed in freed if is_changed}:
-        hosts.hosts_in(service, changed)
+        keeper.in_pools(changed)
         for pool_id in changed:
             told.placed.add(pool_id)
     turns.add({pool_id for pool_id, _ in freed})

@@ -6,7 +6,8 @@ Where nothing is to change nothing is written, and no lock is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from itertools import groupby
@@ -27,81 +28,89 @@ ACTOR = Caller(identity_id=HOSTS, tenant_id=ROOT)
 PAGE = 500
 """So many machines are read at once, and written in one transaction: others wait for its lock."""
 
+_MOST = 200_000
+"""So many kinds are remembered."""
+
 _pool_of = attrgetter("pool_id")
 
 _Kind = tuple[Upkeep, bytes]
 """What a rule is asked, and a digest of all that it can tell a machine by."""
 
-_fine: set[_Kind] = set()
-"""What is known to be as it should be. The rules know nothing else, so it stays true: from round to round a machine is
-looked at, and is read and judged when something of it or of its pool changed."""
 
-_MOST = 200_000
-"""So many are remembered."""
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """How far one has come, None at the end; and those that are not as they should be."""
 
-
-def vps_hosts(service: Service) -> int:
-    """`vps.hosts`: vcpu, memoryGiB and diskGiB of the hosts of vps-host pools. How many hosts changed."""
-    return _keep(service, rules.vps_hosts, "vps-host")
+    last: tuple[str, str] | None
+    due: Sequence[HostLook]
 
 
-def capacity_hosts(service: Service) -> int:
-    """`capacity.hosts`: devices and huge pages of all hosts, vcpu and memoryGiB of those that `vps_hosts` leaves. How
-    many hosts changed."""
-    return _keep(service, rules.capacity_hosts)
+class Keeper:
+    """Keeps the hosts of one service, and remembers what was as it should be: from round to round a machine is looked
+    at, and is read and judged where something of it or of its pool changed."""
 
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._fine: set[_Kind] = set()  # the rules know nothing else, so it stays true
 
-def hosts_in(service: Service, pools: Iterable[str]) -> int:
-    """Both, of these pools alone. How many hosts changed."""
-    return sum(attempt(partial(_keep_in, service, pool_id), _failure(pool_id)) or 0 for pool_id in pools)
+    def vps_hosts(self) -> int:
+        """`vps.hosts`: vcpu, memoryGiB and diskGiB of the hosts of vps-host pools. How many hosts changed."""
+        return self._keep(rules.vps_hosts, class_="vps-host")
 
+    def capacity_hosts(self) -> int:
+        """`capacity.hosts`: devices and huge pages of all hosts, vcpu and memoryGiB of those that `vps_hosts` leaves.
+        How many hosts changed."""
+        return self._keep(rules.capacity_hosts)
 
-def _keep_in(service: Service, pool_id: str) -> int:
-    count, after = 0, (pool_id, "")
-    while page := [look for look in service.store.view(partial(_page, after, None)) if look.pool_id == pool_id]:
-        count += _mend(service, rules.fitted, page)
-        after = page[-1][:2]
-    return count
+    def in_pools(self, pools: Iterable[str]) -> int:
+        """Both, of these pools alone. How many hosts changed."""
+        keep = partial(self._keep, rules.fitted)
+        return sum(attempt(partial(keep, pool_id=pool_id), _failure(pool_id)) or 0 for pool_id in pools)
 
+    def _keep(self, upkeep: Upkeep, class_: str | None = None, pool_id: str | None = None) -> int:
+        """Bring every host to what it should be. What goes wrong in one pool is logged, and keeps no other from it."""
+        count, after = 0, ("", "")
+        while True:
+            page = self._service.store.view(partial(self._look, upkeep, after, class_, pool_id))
+            count += self._mend(upkeep, page.due)
+            if page.last is None:
+                return count
+            after = page.last
 
-def _keep(service: Service, upkeep: Upkeep, class_: str | None = None) -> int:
-    """Bring every host to what it should be. What goes wrong in one pool is logged, and keeps no other from it."""
-    count, after = 0, ("", "")
-    while page := service.store.view(partial(_page, after, class_)):
-        count += _mend(service, upkeep, page)
-        after = page[-1][:2]
-    return count
+    def _look(self, upkeep: Upkeep, after: tuple[str, str], class_: str | None, pool_id: str | None, tx: Tx) -> _Page:
+        """The next machines. One of each kind that is not known is judged, on the snapshot that it was looked at on:
+        mended by another meanwhile, it would be of another kind."""
+        looks = tx.host_looks(PAGE, after, class_, pool_id)
+        alike: dict[_Kind, list[HostLook]] = {}
+        for look in looks:
+            if (kind := _kind(upkeep, look)) not in self._fine:
+                alike.setdefault(kind, []).append(look)
+        kinds = {of_kind[0].node_id: kind for kind, of_kind in alike.items()}
+        due: list[HostLook] = []
+        for pool, host in tx.hosts_in_pools(kinds) if kinds else ():
+            kind = kinds[host.node.id]
+            if attempt(partial(_is_fine, upkeep, pool, host), _failure(pool.id)):
+                self._remember(kind)
+            else:
+                due += alike[kind]
+        return _Page(looks[-1][:2] if len(looks) == PAGE else None, due)
+
+    def _remember(self, kind: _Kind) -> None:
+        if len(self._fine) >= _MOST:
+            self._fine.clear()
+        self._fine.add(kind)
+
+    def _mend(self, upkeep: Upkeep, due: Iterable[HostLook]) -> int:
+        """Those of these machines that are not as they should be, judged again under the lock of their pool's row."""
+        count = 0
+        for pool_id, of_pool in groupby(sorted(due, key=_pool_of), key=_pool_of):
+            write = partial(_write, self._service, upkeep, pool_id, [look.node_id for look in of_pool])
+            count += attempt(partial(self._service.store.transact, write), _failure(pool_id)) or 0
+        return count
 
 
 def _failure(pool_id: str) -> str:
     return f"what the hosts of pool {pool_id} provide was not all brought up to date"
-
-
-def _page(after: tuple[str, str], class_: str | None, tx: Tx) -> list[HostLook]:
-    return tx.host_looks(PAGE, after, class_)
-
-
-def _mend(service: Service, upkeep: Upkeep, page: Iterable[HostLook]) -> int:
-    """Those of these machines that are not as they should be, judged again under the lock of their pool's row."""
-    alike: dict[_Kind, list[HostLook]] = {}
-    for look in page:
-        if (kind := _kind(upkeep, look)) not in _fine:
-            alike.setdefault(kind, []).append(look)
-    if not alike:
-        return 0
-    kinds = {looks[0].node_id: kind for kind, looks in alike.items()}
-    due: list[HostLook] = []
-    for pool, host in service.store.view(lambda tx: tx.hosts_in_pools(kinds)):
-        kind = kinds[host.node.id]
-        if attempt(partial(_is_fine, upkeep, pool, host), _failure(pool.id)):
-            _remember(kind)
-        else:
-            due += alike[kind]
-    count = 0
-    for pool_id, of_pool in groupby(sorted(due, key=_pool_of), key=_pool_of):
-        write = partial(_write, service, upkeep, pool_id, [look.node_id for look in of_pool])
-        count += attempt(partial(service.store.transact, write), _failure(pool_id)) or 0
-    return count
 
 
 def _kind(upkeep: Upkeep, look: HostLook) -> _Kind:
@@ -110,12 +119,6 @@ def _kind(upkeep: Upkeep, look: HostLook) -> _Kind:
 
 def _is_fine(upkeep: Upkeep, pool: Pool, host: Host) -> bool:
     return upkeep(pool, host) is host
-
-
-def _remember(kind: _Kind) -> None:
-    if len(_fine) >= _MOST:
-        _fine.clear()
-    _fine.add(kind)
 
 
 def _write(service: Service, upkeep: Upkeep, pool_id: str, due: Collection[str], tx: Tx) -> int:

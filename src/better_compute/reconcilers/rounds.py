@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
-from better_compute.reconcilers import admission, hosts, placer
+from better_compute.reconcilers import admission, placer
+from better_compute.reconcilers.hosts import Keeper
 from better_compute.service.core import Service, attempt
 
 T = TypeVar("T")
@@ -25,12 +26,12 @@ class Round:
 def everywhere(service: Service) -> Round:
     """What is due in all pools. What goes wrong in one pool, or with one step, is logged, and keeps no other waiting:
     the next round makes up for it."""
-    return Round(keep_hosts(service), _go_on(service, None, None))
+    return Round(keep_hosts(Keeper(service)), _go_on(service, None, None))
 
 
-def keep_hosts(service: Service) -> int:
+def keep_hosts(keeper: Keeper) -> int:
     """What hosts provide, in all pools; how many changed."""
-    return (_step(hosts.vps_hosts, service) or 0) + (_step(hosts.capacity_hosts, service) or 0)
+    return (_step(keeper.vps_hosts) or 0) + (_step(keeper.capacity_hosts) or 0)
 
 
 def in_pools(
@@ -40,7 +41,7 @@ def in_pools(
     also where a policy changed and hosts may provide more, and what is placed alone in the others. How many
     reservations came to which state."""
     if changed:
-        _step(hosts.hosts_in, service, changed)
+        _step(Keeper(service).in_pools, changed)
     freed = {*freed, *changed}
     return _go_on(service, freed, {*freed, *placed})
 

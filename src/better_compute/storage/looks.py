@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, Text, bindparam, cast, func, select, tuple_
+from sqlalchemy import ColumnElement, Select, Table, Text, and_, bindparam, cast, func, select, tuple_
 
 from better_compute.domain.devices import Device
 from better_compute.domain.hosts import HostRow
@@ -32,16 +32,19 @@ _LISTS = {"sqlite": ("json_group_array", "json_array"), "postgresql": ("json_agg
 class LookTx(Rows):
     """The part of `Tx` about what machines look like."""
 
-    def host_looks(self, limit: int, after: tuple[str, str], class_: str | None = None) -> list[HostLook]:
-        pool_id, node_id = after
-        given = {} if class_ is None else {"of_class": class_}
-        statement = _statement(self._dialect, bool(given))
-        rows = self._all(statement, pool_id=pool_id, node_id=node_id, size=limit, **given)
+    def host_looks(
+        self, limit: int, after: tuple[str, str], class_: str | None = None, pool_id: str | None = None
+    ) -> list[HostLook]:
+        given: dict[str, Any] = {"size": limit, "node_id": after[1]}
+        given |= {"pool_id": after[0] if pool_id is None else pool_id}
+        given |= {} if class_ is None else {"of_class": class_}
+        statement = _statement(self._dialect, of_class=class_ is not None, of_pool=pool_id is not None)
+        rows = self._all(statement, **given)
         return [HostLook(row[0], row[1], tuple(row[2:])) for row in rows]
 
 
 @lru_cache
-def _statement(dialect: str, of_class: bool) -> Select[Any]:
+def _statement(dialect: str, *, of_class: bool, of_pool: bool) -> Select[Any]:
     n, p = t.nodes.c, t.pools.c
     told = [p[f.name] for f in fields(Pool) if f.name not in _OF_POOL]
     told += [n[f.name] for f in fields(Node) if f.name not in _OF_NODE]
@@ -50,10 +53,12 @@ def _statement(dialect: str, of_class: bool) -> Select[Any]:
     booked = t.node_devices.c.reservation_id.is_not(None)
     rows = [t.node_resources.c[f.name] for f in fields(HostRow)]
     lists = _list(dialect, t.node_devices, *devices, booked), _list(dialect, t.node_resources, *rows)
+    after: tuple[Any, Any] = bindparam("pool_id"), bindparam("node_id")
+    rest_of_pool = and_(n.pool_id == after[0], n.id > after[1])
     page = (
         select(n.pool_id, n.id, *told, *lists)
         .join(t.pools, p.id == n.pool_id)
-        .where(tuple_(n.pool_id, n.id) > tuple_(bindparam("pool_id"), bindparam("node_id")))
+        .where(rest_of_pool if of_pool else tuple_(n.pool_id, n.id) > tuple_(*after))
         .order_by(n.pool_id, n.id)
         .limit(bindparam("size"))
     )

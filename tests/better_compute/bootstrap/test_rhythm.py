@@ -18,7 +18,6 @@ from better_compute.bootstrap.rhythm import in_rhythm
 from better_compute.client import Client
 from better_compute.domain.commands import OfferPool
 from better_compute.reconcilers import admission, hosts, placer, rounds
-from better_compute.service.core import Service
 from better_compute.service.ports import Spending, Verdict
 from tests.better_compute.bills import METERED, Bills
 from tests.better_compute.bootstrap.test_arrivals import client_of, create
@@ -89,9 +88,9 @@ def test_why_machines_wait_is_logged_when_it_changes_and_not_every_round(
     rounds_done: list[object] = []
     keep_hosts = rounds.keep_hosts
 
-    def noted(service: Service) -> int:
-        rounds_done.append(service)
-        return keep_hosts(service)
+    def noted(keeper: hosts.Keeper) -> int:
+        rounds_done.append(keeper)
+        return keep_hosts(keeper)
 
     monkeypatch.setattr(rounds, "keep_hosts", noted)
     with opened(database, SYSTEM, write(ONE.replace("H100 80GB HBM3", "A100-SXM4-80GB"))) as plane:
@@ -110,7 +109,7 @@ def test_no_failure_ends_it(
         raise RuntimeError("a fault")
 
     with opened(database, SYSTEM, write(ONE)) as plane, monkeypatch.context() as broken:
-        broken.setattr(hosts, "_page", fails)
+        broken.setattr(hosts.Keeper, "_look", fails)
         broken.setattr(placer, "pools_where", fails)
         broken.setattr(admission, "pools_where", fails)
         with in_rhythm(plane, every=0.05) as served:
@@ -163,7 +162,7 @@ def test_however_often_a_pool_is_told_of_it_is_looked_at_as_often_as_there_is_ti
 
     monkeypatch.setattr(placer, "pools_where", look)
     monkeypatch.setattr(admission, "pools_where", look)
-    monkeypatch.setattr(hosts, "hosts_in", lambda _, pools: looked["hosts"].append(sorted(pools)))
+    monkeypatch.setattr(hosts.Keeper, "in_pools", lambda _, pools: looked["hosts"].append(sorted(pools)))
     with in_rhythm(plane, every=NEVER) as served:
         until(lambda: looked["placed"] == [None])
         for _ in range(100):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,14 +13,12 @@ from better_compute.domain import hosts as rules
 from better_compute.domain.hosts import Host
 from better_compute.domain.state import Pool
 from better_compute.reconcilers import hosts
+from better_compute.reconcilers.hosts import Keeper
 from better_compute.service.ports import Tx
+from better_compute.service.ports.machines import HostLook
+from better_compute.storage.store import SqlTx
 from tests.better_compute.plane import CARD, Plane
 from tests.statements import counted
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosts, "_fine", set())
 
 
 def joined(plane: Plane, pool_id: str, *gpus: str, **inventory: Any) -> str:
@@ -40,9 +39,10 @@ def rows(plane: Plane, node_id: str) -> dict[str, tuple[int, str]]:
     return {resource: (row["total"], row["ratio"]) for resource, row in found.items()}
 
 
-def kept(plane: Plane) -> tuple[int, int]:
-    """How many hosts each of the two changed."""
-    return hosts.vps_hosts(plane.service), hosts.capacity_hosts(plane.service)
+def kept(plane: Plane, keeper: Keeper | None = None) -> tuple[int, int]:
+    """How many hosts each of the two changed; by a keeper that knows nothing yet unless one is given."""
+    keeper = keeper or Keeper(plane.service)
+    return keeper.vps_hosts(), keeper.capacity_hosts()
 
 
 class TestAChangeOfThePolicy:
@@ -213,28 +213,61 @@ class TestNothingToChange:
         assert len(many) == len(few)
 
     def test_is_seen_without_reading_what_a_host_has_once_it_was_judged(self, either: Plane) -> None:
+        keeper = Keeper(either.service)
         for n in range(3):
             joined(either, either.pool(policy={"of": n}), CARD)
         with counted() as first:
-            assert kept(either) == (0, 0)
+            assert kept(either, keeper) == (0, 0)
         with counted() as again:
-            assert kept(either) == (0, 0)
+            assert kept(either, keeper) == (0, 0)
         assert len(again) < len(first)
         assert not any("FROM pools" in statement for statement in again)
 
     def test_is_not_believed_of_a_host_that_changed(self, either: Plane) -> None:
         pool_id = either.pool(ownerQuota={"gpu": 8, "vcpu": 1000})
         node_id = joined(either, pool_id, CARD, CARD)
-        before = rows(either, node_id)
-        assert kept(either) == (0, 0)
+        before, keeper = rows(either, node_id), Keeper(either.service)
+        assert kept(either, keeper) == (0, 0)
         either.book(pool_id, "sa_fleet", gpu=1, vcpu=10)
-        assert kept(either) == (0, 0)
+        assert kept(either, keeper) == (0, 0)
         update(either, "UPDATE node_resources SET provided = 7 WHERE resource = 'vcpu'")
-        assert kept(either) == (0, 1)
+        assert kept(either, keeper) == (0, 1)
         assert rows(either, node_id) == before
         update(either, "UPDATE node_devices SET vram_gib = 7 WHERE position = 1")
-        assert kept(either) == (0, 1)
-        assert kept(either) == (0, 0)
+        assert kept(either, keeper) == (0, 1)
+        assert kept(either, keeper) == (0, 0)
+
+    def test_is_not_believed_because_another_mended_it_while_it_was_looked_at(
+        self, either: Plane, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What it looked like before is what it looks like again when the policy comes and goes once more."""
+        node_id = joined(either, pool_id := either.pool())
+        policy(either, pool_id, overcommit=2)
+        look = SqlTx.host_looks
+
+        def meanwhile(self: SqlTx, *given: Any) -> list[HostLook]:
+            found = look(self, *given)
+            monkeypatch.undo()
+            with ThreadPoolExecutor(1) as another:
+                assert another.submit(kept, either).result() == (0, 1)
+            return found
+
+        keeper = Keeper(either.service)
+        monkeypatch.setattr(SqlTx, "host_looks", meanwhile)
+        assert keeper.capacity_hosts() == 0
+        for ratio, total in ((1, 100), (2, 200)):
+            policy(either, pool_id, overcommit=ratio)
+            assert keeper.capacity_hosts() == 1
+            assert rows(either, node_id)["vcpu"] == (total, str(ratio))
+
+    def test_is_remembered_of_so_many_kinds_of_hosts(self, plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(hosts, "_MOST", 3)
+        for n in range(5):
+            joined(plane, plane.pool(policy={"of": n}), CARD)
+        keeper = Keeper(plane.service)
+        for _ in range(2):
+            assert keeper.capacity_hosts() == 0
+            assert 0 < len(keeper._fine) <= 3
 
     def test_leaves_the_rows_of_other_hosts_as_they_are(self, plane: Plane) -> None:
         pool_id = plane.pool()
@@ -292,6 +325,29 @@ def test_every_page_of_hosts_is_kept(plane: Plane, monkeypatch: pytest.MonkeyPat
     assert kept(plane) == (0, 0)
 
 
+def test_all_hosts_of_some_pools_are_kept_and_those_of_others_not_looked_at(
+    either: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosts, "PAGE", 2)
+    pools = sorted(either.pool(**{"class": "vps-host"}) for _ in range(4))
+    nodes = {pool_id: [joined(either, pool_id) for _ in range(5)] for pool_id in pools}
+    for pool_id in pools:
+        policy(either, pool_id, overcommit=2)
+    looked: list[HostLook] = []
+    look = SqlTx.host_looks
+
+    def noted(self: SqlTx, *given: Any) -> list[HostLook]:
+        looked.extend(found := look(self, *given))
+        return found
+
+    monkeypatch.setattr(SqlTx, "host_looks", noted)
+    some = pools[1:3]
+    assert Keeper(either.service).in_pools(some) == 10
+    assert sorted(look.node_id for look in looked) == sorted(node_id for pool_id in some for node_id in nodes[pool_id])
+    totals = {pool_id: {rows(either, node_id)["vcpu"][0] for node_id in nodes[pool_id]} for pool_id in pools}
+    assert totals == {pool_id: {200 if pool_id in some else 100} for pool_id in pools}
+
+
 def test_one_pool_that_fails_keeps_no_other_from_it(
     plane: Plane, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -308,7 +364,7 @@ def test_one_pool_that_fails_keeps_no_other_from_it(
 
     monkeypatch.setattr(rules, "capacity_hosts", failing)
     with caplog.at_level(logging.ERROR):
-        assert hosts.capacity_hosts(plane.service) == 2
+        assert Keeper(plane.service).capacity_hosts() == 2
     assert sorted(pools)[1] in caplog.text
 
 
@@ -350,5 +406,5 @@ def test_a_host_is_not_fine_because_one_is_that_needs_nothing(plane: Plane, told
         tx._connection.execute(update, {"n": first})  # type: ignore[attr-defined]
 
     plane.store.transact(change)
-    hosts.capacity_hosts(plane.service)
+    Keeper(plane.service).capacity_hosts()
     assert (rows(plane, first), rows(plane, second)) == ({}, before)

@@ -123,7 +123,9 @@ def test_a_pool_that_breaks_the_placer_keeps_admission_of_others_not_waiting(
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [(hosts, "_page"), (placer, "place_all"), (admission, "admit_all")], ids=lambda v: str(v)[-30:]
+    ("module", "name"),
+    [(hosts.Keeper, "_look"), (placer, "place_all"), (admission, "admit_all")],
+    ids=lambda v: str(v)[-30:],
 )
 def test_a_step_that_breaks_keeps_no_other_waiting(
     plane: Plane, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, module: Any, name: str

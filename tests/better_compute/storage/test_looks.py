@@ -10,6 +10,8 @@ from sqlalchemy import text
 from better_compute.service.ports.machines import HostLook
 from better_compute.storage import tables as t
 from tests.better_compute.plane import CARD, Plane
+from tests.better_compute.storage.test_lists import explained
+from tests.statements import counted
 
 TOLD: dict[str, dict[str, Any]] = {
     "pools": {
@@ -105,6 +107,31 @@ def test_every_column_of_these_tables_is_spoken_of_here() -> None:
     for table in (t.pools, t.nodes, t.node_devices, t.node_resources):
         spoken = {*TOLD[table.name], *NOT_TOLD.get(table.name, {})}
         assert {column.name for column in table.columns} - ids - others == spoken
+
+
+def test_those_of_one_pool_are_found_by_it_page_by_page(either: Plane) -> None:
+    pools = sorted(either.pool() for _ in range(3))
+    nodes = {pool_id: sorted(either.join(pool_id, CARD)["id"] for _ in range(3)) for pool_id in pools}
+
+    def found(limit: int, after: tuple[str, str], pool_id: str | None = None) -> list[str]:
+        return [look.node_id for look in either.store.view(lambda tx: tx.host_looks(limit, after, None, pool_id))]
+
+    first, second, third = nodes[pools[1]]
+    assert found(2, ("", ""), pools[1]) == [first, second]
+    assert found(2, (pools[1], second), pools[1]) == [third]
+    assert found(2, (pools[1], third), pools[1]) == []
+    assert found(9, (pools[1], second)) == [third, *nodes[pools[2]]]
+    assert found(9, ("", ""), "pool_of_nobody") == []
+
+
+@pytest.mark.parametrize("pool_id", [None, "pool_1"])
+def test_where_a_page_begins_is_found_by_an_index(plane: Plane, pool_id: str | None) -> None:
+    with counted() as statements:
+        plane.store.view(lambda tx: tx.host_looks(10, ("pool_1", "node_1"), None, pool_id))
+    [statement] = [s for s in statements if s.startswith("SELECT")]
+    plan = plane.store._database.read(lambda connection: explained(connection, statement))  # type: ignore[attr-defined]
+    by = "(pool_id,id)>(?,?)" if pool_id is None else "pool_id=? AND id>?"
+    assert f"SEARCH nodes USING INDEX ix_nodes_pool_id_id ({by})" in plan
 
 
 def test_text_that_looks_like_two_devices_is_not_told_as_two(booked: Plane) -> None:

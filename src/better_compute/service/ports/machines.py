@@ -47,8 +47,11 @@ class NodeTx(Protocol):
     def hosts_in_pools(self, ids: Collection[str]) -> list[tuple[Pool, Host]]:
         """Those of the machines that are there, as `hosts_of`, each with its pool."""
 
-    def host_looks(self, limit: int, after: tuple[str, str], class_: str | None = None) -> list[HostLook]:
-        """The machines of all pools, or of those of a class, in order of pool and id, after those of a machine."""
+    def host_looks(
+        self, limit: int, after: tuple[str, str], class_: str | None = None, pool_id: str | None = None
+    ) -> list[HostLook]:
+        """The machines of all pools, of those of a class, or of one pool, in order of pool and id: after one of these,
+        given as pool and id."""
 
 
 class BoundsTx(Protocol):
