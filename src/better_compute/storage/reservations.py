@@ -12,7 +12,7 @@ from sqlalchemy import Select, and_, bindparam, case, exists, func, or_, select,
 from better_compute.domain.reservations import LIVE as LIVE_STATES
 from better_compute.domain.reservations import Reservation, State
 from better_compute.domain.state import PoolState, Provided, Work
-from better_compute.service.ports import Asking, EventRecord, HeldReservation, ReservationQuery
+from better_compute.service.ports import EventRecord, HeldReservation, Pending, ReservationQuery
 from better_compute.storage import tables as t
 from better_compute.storage.bookings import BookingTx
 from better_compute.storage.events import RAISE
@@ -133,9 +133,9 @@ class ReservationTx(BookingTx):
         given = {"pool_id": pool_id, "state": state, "created_at": created_at, "after": last, "size": limit}
         return [_reservation(row) for row in self._all(_OLDEST, **given)]
 
-    def pending(self, pool_id: str, tenant_id: str) -> Asking:
+    def pending(self, pool_id: str, tenant_id: str) -> Pending:
         [(in_pool, of_tenant)] = self._all(_PENDING, pool_id=pool_id, tenant_id=tenant_id)
-        return Asking(in_pool, int(of_tenant))
+        return Pending(in_pool, int(of_tenant))
 
     def save_reservation(
         self, before: Reservation | None, after: Reservation, event: EventRecord | None, positions: Sequence[int] = ()

@@ -28,11 +28,10 @@ from better_compute.service.ports.records import (
     Tenant,
 )
 from better_compute.service.ports.store import Store, Tx
-from better_compute.service.ports.work import Asking, HeldReservation, ReservationQuery
+from better_compute.service.ports.work import HeldReservation, Pending, ReservationQuery
 
 __all__ = [
     "Account",
-    "Asking",
     "Attestor",
     "Authenticate",
     "Authorizer",
@@ -50,6 +49,7 @@ __all__ = [
     "JoinToken",
     "MachineGroup",
     "PartQuery",
+    "Pending",
     "PoolQuery",
     "ReservationQuery",
     "Spending",

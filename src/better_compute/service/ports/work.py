@@ -33,7 +33,7 @@ class HeldReservation(NamedTuple):
     archived: bool
 
 
-class Asking(NamedTuple):
+class Pending(NamedTuple):
     """How many reservations are pending in a pool, and how many of them are one tenant's."""
 
     in_pool: int
@@ -63,7 +63,7 @@ class WorkTx(Protocol):
         """Those of booked ones, by id, that their host cannot serve: it cannot be booked now, or what they hold of it
         is leaving."""
 
-    def pending(self, pool_id: str, tenant_id: str) -> Asking: ...
+    def pending(self, pool_id: str, tenant_id: str) -> Pending: ...
 
     def bookable(self, wish: Reservation) -> Host | None:
         """The machine that the wish is placed on, without its host rows: of those with room for it that with the fewest
