@@ -12,7 +12,7 @@ from better_compute.domain.policy.urls import mask_database
 from better_compute.service.ports import Entropy
 from better_compute.storage.engines import STATEMENT_SECONDS, make_engine, readers, writers
 from better_compute.storage.errors import BUSY, Trouble, damaged, shortage, trouble_of, unavailable
-from better_compute.storage.turn import Turn
+from better_compute.storage.fair_lock import FairLock
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -43,7 +43,7 @@ class Database:
         self._readers, self._writers = readers(self.engine), writers(self.engine)
         self._sleep, self._entropy = sleep, entropy
         self.wait_seconds = wait_seconds
-        self._turn = Turn()
+        self._write_lock = FairLock()
 
     def read(self, work: Work[T]) -> T:
         """Run `work` on one snapshot of the database."""
@@ -54,13 +54,13 @@ class Database:
         if self.dialect != "sqlite":
             return self.run(self._writers, work)
         # SQLite has one write lock, and lets who waits for it sleep longer and longer: of many threads some would
-        # starve. So those of one process take turns before it, in the order in which they came.
-        if not self._turn.acquire(timeout=self.wait_seconds):
+        # starve. So those of one process wait before it, in the order in which they came.
+        if not self._write_lock.acquire(timeout=self.wait_seconds):
             raise unavailable(f"{BUSY}: nothing was written")
         try:
             return self.run(self._writers, work)
         finally:
-            self._turn.release()
+            self._write_lock.release()
 
     def run(self, engine: Engine, work: Work[T]) -> T:
         """Run `work` and commit; after a conflict or a lost connection again, a bounded number of times.

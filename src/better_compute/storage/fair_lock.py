@@ -6,7 +6,7 @@ from collections import deque
 from threading import Lock
 
 
-class Turn:
+class FairLock:
     """One thread at a time has it, and who asked first has it next: one that takes it again and again lets every other
     thread that waits have it in between."""
 
@@ -39,7 +39,7 @@ class Turn:
                 self._held = False
 
     def _left(self, mine: Lock) -> bool:
-        """Wait no more; False where the turn was given in the meantime."""
+        """Wait no more; False where it was given in the meantime."""
         with self._lock:
             if mine in self._waiting:
                 self._waiting.remove(mine)

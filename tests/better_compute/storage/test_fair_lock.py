@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from better_compute.storage import turn
-from better_compute.storage.turn import Turn
+from better_compute.storage import fair_lock
+from better_compute.storage.fair_lock import FairLock
 from tests.waiting import LONG, until
 
 
-def asking(lock: Turn, work: Callable[[], object]) -> threading.Thread:
-    """A thread that waits for its turn to do some work."""
+def asking(lock: FairLock, work: Callable[[], object]) -> threading.Thread:
+    """A thread that waits for the lock to do some work."""
 
     def run() -> None:
         assert lock.acquire(LONG)
@@ -29,7 +29,7 @@ def asking(lock: Turn, work: Callable[[], object]) -> threading.Thread:
 
 
 def test_who_asks_first_has_it_first() -> None:
-    lock, order = Turn(), list[int]()
+    lock, order = FairLock(), list[int]()
     assert lock.acquire(0)
     threads = [asking(lock, lambda n=n: order.append(n)) for n in range(8)]  # type: ignore[misc]
     lock.release()
@@ -40,7 +40,7 @@ def test_who_asks_first_has_it_first() -> None:
 
 
 def test_one_that_takes_it_again_and_again_lets_all_others_have_it_in_between() -> None:
-    lock, order = Turn(), list[str]()
+    lock, order = FairLock(), list[str]()
     assert lock.acquire(0)
     threads = [asking(lock, lambda: order.append("other")) for _ in range(3)]
     lock.release()
@@ -53,7 +53,7 @@ def test_one_that_takes_it_again_and_again_lets_all_others_have_it_in_between() 
 
 
 def test_one_thread_at_a_time_has_it() -> None:
-    lock, inside, most = Turn(), list[int](), list[int]()
+    lock, inside, most = FairLock(), list[int](), list[int]()
 
     def work() -> None:
         for n in range(50):
@@ -73,7 +73,7 @@ def test_one_thread_at_a_time_has_it() -> None:
 
 
 def test_who_waits_too_long_is_not_waited_for() -> None:
-    lock, order = Turn(), list[str]()
+    lock, order = FairLock(), list[str]()
     assert lock.acquire(0)
     assert not lock.acquire(0.01)
     thread = asking(lock, lambda: order.append("next"))
@@ -83,9 +83,9 @@ def test_who_waits_too_long_is_not_waited_for() -> None:
     assert lock.acquire(0)
 
 
-@pytest.mark.parametrize("given", [False, True], ids=["while it waits", "just when it is given the turn"])
+@pytest.mark.parametrize("given", [False, True], ids=["while it waits", "just when it is given the lock"])
 def test_one_whose_wait_a_signal_ends_holds_up_nobody(monkeypatch: pytest.MonkeyPatch, given: bool) -> None:
-    lock = Turn()
+    lock = FairLock()
     assert lock.acquire(0)
 
     class Interrupted:
@@ -101,7 +101,7 @@ def test_one_whose_wait_a_signal_ends_holds_up_nobody(monkeypatch: pytest.Monkey
         def release(self) -> None:
             pass
 
-    monkeypatch.setattr(turn, "Lock", Interrupted)
+    monkeypatch.setattr(fair_lock, "Lock", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         lock.acquire(LONG)
     assert not lock._waiting
