@@ -34,8 +34,8 @@ AT_ONCE = 16
 """So many questions are under way at once: fewer than the calls that a server answers, so that a billing that hangs
 leaves room for those that do not need it."""
 
-TURN = 0.5
-"""Seconds that one more question waits for its turn."""
+WAIT = 0.5
+"""Seconds that one more question waits for the place of another."""
 
 
 class Question(msgspec.Struct, rename="camel", kw_only=True):
@@ -59,7 +59,7 @@ class HttpBilling:
     """A `Billing` that is asked over HTTP. Safe to use from many threads."""
 
     http: Http
-    turns: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(AT_ONCE))
+    places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(AT_ONCE))
 
     def check(self, spending: Spending) -> Verdict:
         question = Question(
@@ -69,7 +69,7 @@ class HttpBilling:
             atom=spending.atom,
             atoms=spending.atoms,
         )
-        if not self.turns.acquire(timeout=TURN):
+        if not self.places.acquire(timeout=WAIT):
             raise unreached(f"{AT_ONCE} questions wait for an answer of {self.http.server}")
         try:
             answer = self.http.post(PATH, msgspec.json.encode(question), {"content-type": "application/json"})
@@ -78,7 +78,7 @@ class HttpBilling:
             silent = error.transient or not error.sent
             raise (unreached if silent else unread)(str(error)) from error
         finally:
-            self.turns.release()
+            self.places.release()
         if answer.status != 200:
             raise unread(f"{self.http.server} answered with status {answer.status}")
         try:
