@@ -97,7 +97,7 @@ def used_is_what_is_booked(found: Found) -> Iterator[str]:
         yield f"rows say {used}, reservations {dict(booked)}"
 
 
-def host_rows_hold_what_is_booked(found: Found) -> Iterator[str]:
+def node_resources_hold_what_is_booked(found: Found) -> Iterator[str]:
     allocated: Counter[tuple[str, str]] = Counter()
     for r in found.booked():
         for resource, count in r["resources"].items():
@@ -105,7 +105,7 @@ def host_rows_hold_what_is_booked(found: Found) -> Iterator[str]:
                 allocated[r["node_id"], resource] += count
     rows = {(row["node_id"], row["resource"]): row["allocated"] for row in found.resources if row["allocated"]}
     if rows != dict(allocated):
-        yield f"host rows say {rows}, reservations {dict(allocated)}"
+        yield f"node resources say {rows}, reservations {dict(allocated)}"
 
 
 def devices_hold_what_is_booked(found: Found) -> Iterator[str]:
@@ -282,7 +282,7 @@ def attributes_are_what_machines_say(found: Found) -> Iterator[str]:
 
 CHECKS: list[tuple[str, Callable[[Found], Iterator[str]]]] = [
     ("1", used_is_what_is_booked),
-    ("2", host_rows_hold_what_is_booked),
+    ("2", node_resources_hold_what_is_booked),
     ("2", devices_hold_what_is_booked),
     ("3", an_offer_is_whole),
     ("4", an_archived_pool_has_no_offers),

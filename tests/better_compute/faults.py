@@ -53,7 +53,7 @@ def _devices_are_not_given_back(patch: Patch, _: Pair) -> None:
     patch.setattr(bookings, "_FREE", bookings._FREE.values(reservation_id=_D.reservation_id))
 
 
-def _host_rows_are_not_given_back(patch: Patch, _: Pair) -> None:
+def _node_resources_are_not_given_back(patch: Patch, _: Pair) -> None:
     patch.setattr(bookings, "_DEALLOCATE", bookings._DEALLOCATE.values(allocated=_R.allocated))
 
 
@@ -176,7 +176,7 @@ def _faults() -> Iterator[tuple[str, Fault]]:
         ("1: ", _quota_is_not_asked),
         ("1: ", _quota_is_not_given_back),
         ("2: ", _devices_are_not_given_back),
-        ("2: ", _host_rows_are_not_given_back),
+        ("2: ", _node_resources_are_not_given_back),
         ("2: ", _huge_pages_are_sold_twice),
         ("3: ", _offers_have_no_authz_row),
         ("3: ", _offers_have_no_quota_rows),

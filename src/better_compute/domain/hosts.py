@@ -16,7 +16,7 @@ from better_compute.domain.state import Pool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostRow:
+class NodeResource:
     """What a host provides of a resource at a ratio, and how much of it is booked. `provided` counts the ratio in;
     `ratio` is a decimal number as the policy spells it, clamped."""
 
@@ -27,12 +27,12 @@ class HostRow:
 
     @property
     def total(self) -> int:
-        """How large the row is: it never shrinks below what is allocated."""
+        """How much there is: it never shrinks below what is allocated."""
         return max(self.provided, self.allocated)
 
 
-Rows = Mapping[str, HostRow]
-"""The rows of a host by their resource."""
+NodeResources = Mapping[str, NodeResource]
+"""Those of a host, by their resource."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +41,14 @@ class Host:
 
     node: Node
     devices: tuple[Device, ...] = ()
-    rows: Rows = field(default_factory=dict)
+    resources: NodeResources = field(default_factory=dict)
 
     @property
     def is_booked(self) -> bool:
         """Whether a reservation holds any of it."""
-        return any(d.reservation_id is not None for d in self.devices) or any(r.allocated for r in self.rows.values())
+        return any(d.reservation_id is not None for d in self.devices) or any(
+            r.allocated for r in self.resources.values()
+        )
 
     @property
     def free(self) -> int:
@@ -59,7 +61,7 @@ Upkeep = Callable[[Pool, Host], Host]
 
 
 def fitted(pool: Pool, host: Host) -> Host:
-    """The host with the devices and rows that follow from its inventory and the pool's policy."""
+    """The host with the devices and resources that follow from its inventory and the pool's policy."""
     return vps_hosts(pool, capacity_hosts(pool, host))
 
 
@@ -68,7 +70,9 @@ def vps_hosts(pool: Pool, host: Host) -> Host:
     if pool.class_ != "vps-host":
         return host
     i = host.node.inventory
-    return _with_rows(pool, host, {"vcpu": Fraction(i.vcpu), "memoryGiB": _memory(i), "diskGiB": Fraction(i.disk_gib)})
+    return _with_resources(
+        pool, host, {"vcpu": Fraction(i.vcpu), "memoryGiB": _memory(i), "diskGiB": Fraction(i.disk_gib)}
+    )
 
 
 def capacity_hosts(pool: Pool, host: Host) -> Host:
@@ -87,22 +91,24 @@ def capacity_hosts(pool: Pool, host: Host) -> Host:
             "vcpu": i.vcpu - _kept_back(kept, "vcpu"),
             "memoryGiB": _memory(i) - _kept_back(kept, "memoryGiB"),
         }
-        host = _with_rows(pool, host, provides)
+        host = _with_resources(pool, host, provides)
     pages = {"hugepages2Mi": Fraction(i.hugepages_2mi), "hugepages1Gi": Fraction(i.hugepages_1gi)}
-    return _with_rows(pool, host, pages, overcommit=False)
+    return _with_resources(pool, host, pages, overcommit=False)
 
 
-def _with_rows(pool: Pool, host: Host, provides: Mapping[str, Fraction], *, overcommit: bool = True) -> Host:
-    """The host with these rows as they should be: none on one that cannot be booked, and what is booked stays."""
-    rows = dict(host.rows)
+def _with_resources(pool: Pool, host: Host, provides: Mapping[str, Fraction], *, overcommit: bool = True) -> Host:
+    """The host with these resources as they should be: none on one that cannot be booked, and what is booked stays."""
+    resources = dict(host.resources)
     for resource, amount in provides.items():
-        before = rows.pop(resource, None)
+        before = resources.pop(resource, None)
         allocated = 0 if before is None else before.allocated
         ratio = _ratio(pool.policy, resource) if overcommit else Decimal(1)
         provided = max(int(amount * Fraction(ratio)), 0) if host.node.is_schedulable else 0
         if allocated or host.node.is_schedulable:
-            rows[resource] = HostRow(resource=resource, provided=provided, ratio=f"{ratio:f}", allocated=allocated)
-    return host if rows == host.rows else replace(host, rows=rows)
+            resources[resource] = NodeResource(
+                resource=resource, provided=provided, ratio=f"{ratio:f}", allocated=allocated
+            )
+    return host if resources == host.resources else replace(host, resources=resources)
 
 
 def _memory(inventory: Inventory) -> Fraction:

@@ -129,7 +129,7 @@ def _changed(
         raise ComputeError(*after.problems)
     before, pool = host.node, known(state)
     # What is fitted may be another machine yet: that is what is counted, told and kept.
-    now_is = fitted(pool, Host(node=after, devices=host.devices, rows=host.rows))
+    now_is = fitted(pool, Host(node=after, devices=host.devices, resources=host.resources))
     if now_is.node == before:
         return before, False
     state.rollup = nodes.count_node(nodes.count_node(state.rollup, before, -1), now_is.node)

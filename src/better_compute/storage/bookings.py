@@ -1,4 +1,4 @@
-"""Bookings: what a reservation takes of quota, devices and host rows, and gives back; nothing is taken twice.
+"""Bookings: what a reservation takes of quota, devices and node resources, and gives back; nothing is taken twice.
 
 Each statement says what must still be so, and its count of rows that it was: a booking is whole or not at all, whatever
 its caller believed.

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, Table, Text, and_, bindparam, cast, func, select, tuple_
 
 from better_compute.domain.devices import Device
-from better_compute.domain.hosts import HostRow
+from better_compute.domain.hosts import NodeResource
 from better_compute.domain.nodes import Node
 from better_compute.domain.state import Pool
 from better_compute.service.ports.machines import HostLook
@@ -51,7 +51,7 @@ def _statement(dialect: str, *, of_class: bool, of_pool: bool) -> Select[Any]:
     # Who has booked a device is nothing that a rule goes by.
     devices = [t.node_devices.c[f.name] for f in fields(Device) if f.name != "reservation_id"]
     booked = t.node_devices.c.reservation_id.is_not(None)
-    rows = [t.node_resources.c[f.name] for f in fields(HostRow)]
+    rows = [t.node_resources.c[f.name] for f in fields(NodeResource)]
     lists = _list(dialect, t.node_devices, *devices, booked), _list(dialect, t.node_resources, *rows)
     after: tuple[Any, Any] = bindparam("pool_id"), bindparam("node_id")
     rest_of_pool = and_(n.pool_id == after[0], n.id > after[1])

@@ -62,7 +62,7 @@ _ATOMS = (
     .where(t.nodes.c.pool_id.in_(_POOL_IDS), SCHEDULABLE, t.node_devices.c.leaving.is_(False))
     .group_by(t.nodes.c.pool_id)
 )
-# A row is never below what is allocated: `HostRow.total`.
+# A row is never below what is allocated: `NodeResource.total`.
 _PROVIDED = (
     select(
         t.nodes.c.pool_id,

@@ -15,8 +15,8 @@ from better_compute.domain.state import Offer, Pool, PoolState, QuotaRow, Rollup
 from better_compute.wire.views import (
     AtomsView,
     ConfigUnitView,
-    HostRowView,
     InventoryView,
+    NodeResourceView,
     NodeView,
     OfferView,
     PoolView,
@@ -76,8 +76,8 @@ def host(pool: Pool, host: Host) -> NodeView:
     view = node(host.node)
     there = sum(not device.leaving for device in host.devices)
     view.devices = AtomsView(there, sum(device.reservation_id is not None for device in host.devices))
-    rows = sorted(host.rows.items())
-    view.resources = {resource: HostRowView(row.total, row.ratio, row.allocated) for resource, row in rows}
+    resources = sorted(host.resources.items())
+    view.resources = {name: NodeResourceView(of.total, of.ratio, of.allocated) for name, of in resources}
     view.config_units = [ConfigUnitView(unit.name, unit.value) for unit in config_units(pool)]
     return view
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from better_compute.domain.hosts import Host, HostRow, capacity_hosts, fitted, vps_hosts
+from better_compute.domain.hosts import Host, NodeResource, capacity_hosts, fitted, vps_hosts
 from better_compute.domain.inventory import Inventory
 from tests.builders import a_node, a_pool
 
@@ -21,7 +21,7 @@ def a_host(inventory: Inventory = MACHINE, **node: Any) -> Host:
 
 
 def totals(host: Host) -> dict[str, int]:
-    return {resource: row.total for resource, row in host.rows.items()}
+    return {resource: row.total for resource, row in host.resources.items()}
 
 
 def of_metal(policy: dict[str, Any], inventory: Inventory = MACHINE) -> Host:
@@ -53,12 +53,12 @@ class TestCapacityHosts:
 
     def test_reserve_first_and_overcommit_then(self) -> None:
         host = of_metal({"hostReserve": {"vcpu": 8, "memoryGiB": 0.5}, "overcommit": {"vcpu": 2, "memoryGiB": 1.1}})
-        assert (host.rows["vcpu"].total, host.rows["memoryGiB"].total) == (368, 2232)
+        assert (host.resources["vcpu"].total, host.resources["memoryGiB"].total) == (368, 2232)
 
     def test_never_overcommit_huge_pages(self) -> None:
-        rows = of_metal({"overcommit": 100}).rows
-        assert rows["hugepages2Mi"] == HostRow(resource="hugepages2Mi", provided=1024, ratio="1")
-        assert rows["hugepages1Gi"] == HostRow(resource="hugepages1Gi", provided=16, ratio="1")
+        rows = of_metal({"overcommit": 100}).resources
+        assert rows["hugepages2Mi"] == NodeResource(resource="hugepages2Mi", provided=1024, ratio="1")
+        assert rows["hugepages1Gi"] == NodeResource(resource="hugepages1Gi", provided=16, ratio="1")
 
     def test_provide_huge_pages_and_devices_of_every_pool(self) -> None:
         host = capacity_hosts(a_pool(class_="vps-host"), a_host(replace(MACHINE, gpus=("NVIDIA H100",))))
@@ -66,7 +66,7 @@ class TestCapacityHosts:
         assert len(host.devices) == 1
 
     def test_provide_no_disk(self) -> None:
-        assert "diskGiB" not in of_metal({}).rows
+        assert "diskGiB" not in of_metal({}).resources
 
 
 class TestARatio:
@@ -93,39 +93,39 @@ class TestARatio:
         ids=str,
     )
     def test_is_clamped_and_one_where_there_is_none(self, stated: Any, ratio: str, total: int) -> None:
-        row = of_metal({"overcommit": stated}).rows["vcpu"]
+        row = of_metal({"overcommit": stated}).resources["vcpu"]
         assert (row.ratio, row.total) == (ratio, total)
 
     def test_is_exact_where_a_double_is_not(self) -> None:
-        assert of_metal({"overcommit": 1.1}, Inventory(vcpu=10)).rows["vcpu"].total == 11
-        assert of_metal({"overcommit": 2.3}, Inventory(vcpu=100)).rows["vcpu"].total == 230
+        assert of_metal({"overcommit": 1.1}, Inventory(vcpu=10)).resources["vcpu"].total == 11
+        assert of_metal({"overcommit": 2.3}, Inventory(vcpu=100)).resources["vcpu"].total == 230
 
 
 class TestTotals:
     def test_are_rounded_down(self) -> None:
-        assert of_metal({}, Inventory(memory_gib=10, hugepages_2mi=1)).rows["memoryGiB"].total == 9
+        assert of_metal({}, Inventory(memory_gib=10, hugepages_2mi=1)).resources["memoryGiB"].total == 9
 
     @pytest.mark.parametrize("reserve", [{"vcpu": 300, "memoryGiB": 9999}, {"vcpu": 192, "memoryGiB": 2030}])
     def test_are_never_below_zero(self, reserve: dict[str, int]) -> None:
-        rows = of_metal({"hostReserve": reserve}).rows
+        rows = of_metal({"hostReserve": reserve}).resources
         assert (rows["vcpu"].total, rows["memoryGiB"].total) == (0, 0)
 
     @pytest.mark.parametrize(
         "reserve", [None, [], {"vcpu": "8"}, {"vcpu": True}, {"vcpu": -8}, {"vcpu": None}], ids=str
     )
     def test_pass_by_a_reserve_that_is_none(self, reserve: Any) -> None:
-        assert of_metal({"hostReserve": reserve}).rows["vcpu"].total == 192
+        assert of_metal({"hostReserve": reserve}).resources["vcpu"].total == 192
 
     def test_never_shrink_below_what_is_allocated(self) -> None:
         pool = a_pool()
         host = fitted(pool, a_host())
-        booked = replace(host, rows={**host.rows, "vcpu": replace(host.rows["vcpu"], allocated=100)})
+        booked = replace(host, resources={**host.resources, "vcpu": replace(host.resources["vcpu"], allocated=100)})
         smaller = replace(booked, node=replace(booked.node, inventory=Inventory(vcpu=64)))
         after = fitted(pool, smaller)
-        assert after.rows["vcpu"] == HostRow(resource="vcpu", provided=64, ratio="1", allocated=100)
-        assert after.rows["vcpu"].total == 100
-        freed = replace(after, rows={**after.rows, "vcpu": replace(after.rows["vcpu"], allocated=0)})
-        assert freed.rows["vcpu"].total == 64, "before anything keeps it again"
+        assert after.resources["vcpu"] == NodeResource(resource="vcpu", provided=64, ratio="1", allocated=100)
+        assert after.resources["vcpu"].total == 100
+        freed = replace(after, resources={**after.resources, "vcpu": replace(after.resources["vcpu"], allocated=0)})
+        assert freed.resources["vcpu"].total == 64, "before anything keeps it again"
         assert fitted(pool, freed) is freed
 
     @given(
@@ -136,8 +136,8 @@ class TestTotals:
     )
     def test_hold_whatever_is_stated(self, vcpu: int, ratio: float, reserve: int, allocated: int) -> None:
         pool = a_pool(policy={"overcommit": ratio, "hostReserve": {"vcpu": reserve}})
-        before = {"vcpu": HostRow(resource="vcpu", provided=allocated, ratio="1", allocated=allocated)}
-        row = fitted(pool, replace(a_host(Inventory(vcpu=vcpu)), rows=before)).rows["vcpu"]
+        before = {"vcpu": NodeResource(resource="vcpu", provided=allocated, ratio="1", allocated=allocated)}
+        row = fitted(pool, replace(a_host(Inventory(vcpu=vcpu)), resources=before)).resources["vcpu"]
         assert row.allocated == allocated <= row.total < 2**63
         assert 0.1 <= float(row.ratio) <= 100
 
@@ -147,14 +147,14 @@ class TestTotals:
 )
 class TestAMachineThatCannotBeBooked:
     def test_has_no_rows(self, node: dict[str, Any]) -> None:
-        assert fitted(a_pool(), a_host(**node)).rows == {}
+        assert fitted(a_pool(), a_host(**node)).resources == {}
 
     def test_keeps_what_is_booked_until_it_is_freed(self, node: dict[str, Any]) -> None:
         rows = {
-            "vcpu": HostRow(resource="vcpu", provided=192, ratio="1", allocated=8),
-            "memoryGiB": HostRow(resource="memoryGiB", provided=64, ratio="1"),
+            "vcpu": NodeResource(resource="vcpu", provided=192, ratio="1", allocated=8),
+            "memoryGiB": NodeResource(resource="memoryGiB", provided=64, ratio="1"),
         }
-        after = fitted(a_pool(), replace(a_host(**node), rows=rows))
+        after = fitted(a_pool(), replace(a_host(**node), resources=rows))
         assert totals(after) == {"vcpu": 8}
         assert after.is_booked
 

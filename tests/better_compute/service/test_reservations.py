@@ -17,7 +17,7 @@ def told(plane: Plane, kind: str = "reservation.*") -> list[str]:
     return [event["type"] for event in plane.events(types=[kind])]
 
 
-def test_what_fits_is_placed_with_quota_devices_and_host_rows(either: Plane) -> None:
+def test_what_fits_is_placed_with_quota_devices_and_node_resources(either: Plane) -> None:
     pool_id = either.hosts_pool(8)
     node_id = either.ask("sa_fleet", "nodes/list", poolId=pool_id).data["items"][0]["id"]
     made = either.reserve(pool_id, resources={"gpu": 3, "vcpu": 24, "memoryGiB": 100}, idempotencyKey="train-1")
@@ -368,7 +368,7 @@ def test_so_many_wait_and_no_more(plane: Plane, monkeypatch: pytest.MonkeyPatch)
     assert plane.reserve(pool_id)["state"] == "placed", "what fits needs not wait"
 
 
-def test_the_rollup_tells_work_by_tenant_and_host_rows(either: Plane) -> None:
+def test_the_rollup_tells_work_by_tenant_and_node_resources(either: Plane) -> None:
     pool_id = either.hosts_pool(8)
     either.reserve(pool_id, resources={"gpu": 3, "vcpu": 24})
     either.reserve(pool_id, resources={"gpu": 6})

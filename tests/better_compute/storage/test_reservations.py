@@ -14,7 +14,7 @@ from sqlalchemy import event, select, text
 from sqlalchemy.exc import IntegrityError
 
 from better_compute.domain.devices import Device
-from better_compute.domain.hosts import Host, HostRow
+from better_compute.domain.hosts import Host, NodeResource
 from better_compute.domain.inventory import Inventory
 from better_compute.domain.nodes import Node
 from better_compute.domain.placement import choose
@@ -53,8 +53,8 @@ def pools(store: SqlStore) -> SqlStore:
 
 def a_host(node_id: str, gpus: int, pool_id: str = "pool_1", **fields: Any) -> Host:
     devices = tuple(Device(position=n, product=CARD, vram_gib=80) for n in range(gpus))
-    rows = {"vcpu": HostRow(resource="vcpu", provided=16, ratio="1")}
-    return Host(node=a_node(node_id, pool_id=pool_id, **fields), devices=devices, rows=rows)
+    rows = {"vcpu": NodeResource(resource="vcpu", provided=16, ratio="1")}
+    return Host(node=a_node(node_id, pool_id=pool_id, **fields), devices=devices, resources=rows)
 
 
 def add_hosts(store: SqlStore, *hosts: Host) -> None:
@@ -108,7 +108,7 @@ def test_a_booking_takes_and_its_end_gives_back(pools: SqlStore) -> None:
     first = save(pools, None, placed(resources={"gpu": 2, "vcpu": 10}), 1, 3)
     held = host(pools)
     assert [d.reservation_id for d in held.devices] == [None, "rsv_1", None, "rsv_1"]
-    assert (held.rows["vcpu"].allocated, free(pools)) == (10, 2)
+    assert (held.resources["vcpu"].allocated, free(pools)) == (10, 2)
     assert {r: row.used for r, row in pool_state(pools).rows("acme").items()} == {"gpu": 2, "vcpu": 10}
     active = save(pools, first, activate(first, NOW + 2))
     assert host(pools) == held
@@ -143,8 +143,8 @@ def test_what_ends_on_a_machine_that_cannot_be_booked_any_more_frees_no_device_o
 WRONG: dict[str, tuple[Reservation, tuple[int, ...]]] = {
     "more than the quota": (placed(resources={"gpu": 3}), (0, 1, 2)),
     "no quota row": (placed(resources={"gpu": 1, "diskGiB": 1}), (0,)),
-    "more than the host row": (placed(resources={"gpu": 1, "vcpu": 17}), (0,)),
-    "no host row": (placed(resources={"gpu": 1, "memoryGiB": 1}), (0,)),
+    "more than the node resource": (placed(resources={"gpu": 1, "vcpu": 17}), (0,)),
+    "no such node resource": (placed(resources={"gpu": 1, "memoryGiB": 1}), (0,)),
     "a device that is booked": (placed("rsv_2"), (3,)),
     "a device that is not there": (placed("rsv_2"), (4,)),
     "fewer devices than atoms": (placed("rsv_2", resources={"gpu": 2}), (0,)),
@@ -296,7 +296,7 @@ def test_the_host_with_the_fewest_free_devices_that_are_enough_is_taken(pools: S
     assert [bookable(pools, gpus) for gpus in (1, 2, 3, 4, 5)] == ["node_2", "node_2", "node_0", "node_0", None]
     wish = a_reservation(resources={"gpu": 1, "vcpu": 16})
     with counted(pools) as statements:
-        assert pools.view(lambda tx: tx.bookable(wish)) == replace(a_host("node_2", 2), rows={})
+        assert pools.view(lambda tx: tx.bookable(wish)) == replace(a_host("node_2", 2), resources={})
     assert len([s for s in statements if s.startswith("SELECT")]) == 2, "the host, and its devices"
 
 
@@ -319,12 +319,12 @@ def some_hosts(random: Random) -> list[Host]:
             for i, (card, gib) in enumerate(cards)
         ]
         total = random.randint(0, 8)
-        rows = {"vcpu": HostRow(resource="vcpu", provided=total, ratio="1", allocated=random.randint(0, total))}
+        rows = {"vcpu": NodeResource(resource="vcpu", provided=total, ratio="1", allocated=random.randint(0, total))}
         inventory = Inventory(
             attributes={"rack": random.choice(("r1", "r2", "r3", "r4", "r5")), "row": random.choice((1, "1"))}
         )
         node = a_node(f"node_{n:02d}", inventory=inventory)
-        hosts.append(Host(node=node, devices=tuple(devices), rows=random.choice((rows, {}))))
+        hosts.append(Host(node=node, devices=tuple(devices), resources=random.choice((rows, {}))))
     return hosts
 
 
@@ -339,7 +339,7 @@ SELECTORS: dict[str, tuple[str | int, ...]] = {
 
 def has_room(host: Host, wish: Reservation) -> bool:
     """All of the scalars, and devices enough that are free and selected."""
-    room = {resource: row.provided - row.allocated for resource, row in host.rows.items()}
+    room = {resource: row.provided - row.allocated for resource, row in host.resources.items()}
     scalars = all(room.get(resource, 0) >= amount for resource, amount in wish.scalars.items())
     return scalars and len(choose(host, wish).positions) == wish.atoms
 
@@ -374,7 +374,7 @@ def test_the_database_takes_the_first_host_that_has_room(pools: SqlStore) -> Non
         in_order = sorted(everything, key=lambda h: (h.free, h.node.id))
         expected = next((h for h in in_order if has_room(h, wish)), None)
         found = pools.view(lambda tx, wish=wish: tx.bookable(wish))  # type: ignore[misc]
-        assert found == (None if expected is None else replace(expected, rows={}))
+        assert found == (None if expected is None else replace(expected, resources={}))
         placed += expected is not None
         there = pools.view(lambda tx, wish=wish: tx.has_device("pool_1", wish.selectors))  # type: ignore[misc]
         assert there == any(has_device(h, wish.selectors) for h in everything)
@@ -479,7 +479,7 @@ def test_only_what_can_be_booked_counts_and_of_it_the_devices_that_stay(pools: S
     assert [pools.view(lambda tx, s=s: tx.has_device("pool_1", s)) for s in had] == [False] * 3  # type: ignore[misc]
 
 
-def test_work_and_host_rows_are_summed_up_in_three_statements(pools: SqlStore) -> None:
+def test_work_and_node_resources_are_summed_up_in_three_statements(pools: SqlStore) -> None:
     fill(pools)
     save(pools, None, placed("rsv_1", resources={"gpu": 2, "vcpu": 5}), 0, 1)
     add_hosts(pools, a_host("node_2", 2))

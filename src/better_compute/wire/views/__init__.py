@@ -16,7 +16,7 @@ from better_compute.wire.views.directory import (
     TenantView,
     WhoamiView,
 )
-from better_compute.wire.views.machines import ConfigUnitView, HostRowView, InventoryView, JoinTokenView, NodeView
+from better_compute.wire.views.machines import ConfigUnitView, InventoryView, JoinTokenView, NodeResourceView, NodeView
 from better_compute.wire.views.pools import (
     AtomsView,
     OfferView,
@@ -39,7 +39,7 @@ __all__ = [
     "ConfigUnitView",
     "CredentialView",
     "EventView",
-    "HostRowView",
+    "NodeResourceView",
     "IdentityView",
     "InventoryView",
     "JoinTokenView",

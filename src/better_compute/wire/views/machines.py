@@ -31,7 +31,7 @@ class ConfigUnitView(View):
     value: Any
 
 
-class HostRowView(View):
+class NodeResourceView(View):
     """What a host provides of a resource, the ratio counted in, and how much of it is booked."""
 
     total: int
@@ -54,7 +54,7 @@ class NodeView(View, kw_only=True):
     joined_at: int
     quarantined: str | UnsetType = UNSET
     devices: AtomsView | UnsetType = UNSET
-    resources: Mapping[str, HostRowView] | UnsetType = UNSET
+    resources: Mapping[str, NodeResourceView] | UnsetType = UNSET
     config_units: Sequence[ConfigUnitView] | UnsetType = UNSET
 
 
