@@ -46,9 +46,8 @@ class Host:
     @property
     def is_booked(self) -> bool:
         """Whether a reservation holds any of it."""
-        return any(d.reservation_id is not None for d in self.devices) or any(
-            r.allocated for r in self.resources.values()
-        )
+        devices, resources = self.devices, self.resources.values()
+        return any(d.reservation_id is not None for d in devices) or any(r.allocated for r in resources)
 
     @property
     def free(self) -> int:
@@ -70,9 +69,8 @@ def vps_hosts(pool: Pool, host: Host) -> Host:
     if pool.class_ != "vps-host":
         return host
     i = host.node.inventory
-    return _with_resources(
-        pool, host, {"vcpu": Fraction(i.vcpu), "memoryGiB": _memory(i), "diskGiB": Fraction(i.disk_gib)}
-    )
+    provides = {"vcpu": Fraction(i.vcpu), "memoryGiB": _memory(i), "diskGiB": Fraction(i.disk_gib)}
+    return _with_resources(pool, host, provides)
 
 
 def capacity_hosts(pool: Pool, host: Host) -> Host:

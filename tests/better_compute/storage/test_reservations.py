@@ -143,8 +143,8 @@ def test_what_ends_on_a_machine_that_cannot_be_booked_any_more_frees_no_device_o
 WRONG: dict[str, tuple[Reservation, tuple[int, ...]]] = {
     "more than the quota": (placed(resources={"gpu": 3}), (0, 1, 2)),
     "no quota row": (placed(resources={"gpu": 1, "diskGiB": 1}), (0,)),
-    "more than the node resource": (placed(resources={"gpu": 1, "vcpu": 17}), (0,)),
-    "no such node resource": (placed(resources={"gpu": 1, "memoryGiB": 1}), (0,)),
+    "more than the host provides": (placed(resources={"gpu": 1, "vcpu": 17}), (0,)),
+    "nothing that the host provides": (placed(resources={"gpu": 1, "memoryGiB": 1}), (0,)),
     "a device that is booked": (placed("rsv_2"), (3,)),
     "a device that is not there": (placed("rsv_2"), (4,)),
     "fewer devices than atoms": (placed("rsv_2", resources={"gpu": 2}), (0,)),

@@ -66,11 +66,11 @@ class WorkTx(Protocol):
     def pending(self, pool_id: str, tenant_id: str) -> Pending: ...
 
     def bookable(self, wish: Reservation) -> Host | None:
-        """The machine that the wish is placed on, without its node resources: of those with room for it that with the fewest
-        devices free, and of these the first by id. None where no machine has room.
+        """The machine that the wish is placed on, without its node resources: of those with room for it that with the
+        fewest devices free, and of these the first by id. None where no machine has room.
 
-        The room of a resource is what is stored of it: its ratio is in there, and no policy is asked. What the machine says
-        of itself is taken from its attributes as they are kept: `choose` asks its inventory.
+        The room of a resource is what is stored of it: its ratio is in there, and no policy is asked. What the machine
+        says of itself is taken from its attributes as they are kept: `choose` asks its inventory.
         """
 
     def has_device(self, pool_id: str, selectors: Selectors) -> bool:
@@ -84,10 +84,10 @@ class WorkTx(Protocol):
     ) -> None:
         """Write a reservation as it is now, with its event; the row of its pool is locked in this transaction.
 
-        What is placed now is booked: quota, the devices at `positions` of its host, and node resources. What is over and was
-        booked is released: devices that are leaving go with it. A new one is inserted, so that a second one of its id
-        begins its transaction anew. Raises RuntimeError, and nothing stays, where one of these is not as its caller saw
-        it: a fault of this program.
+        What is placed now is booked: quota, the devices at `positions` of its host, and its node resources. What is
+        over and was booked is released: devices that are leaving go with it. A new one is inserted, so that a second
+        one of its id begins its transaction anew. Raises RuntimeError, and nothing stays, where one of these is not as
+        its caller saw it: a fault of this program.
         """
 
     def roll_up(self, states: Iterable[PoolState]) -> None:
