@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import process_time
 
-from fleetctl.collector import paused
+from fleetctl.machine.collector import paused
 
 
 def times_as_long(prepared: Callable[[int], Callable[[], object]], few: int, many: int, runs: int = 4) -> float:

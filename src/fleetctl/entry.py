@@ -14,7 +14,7 @@ def main() -> int:
             from fleetctl.cli import streams  # not at the top: most of what is printed arrives
 
             return streams.give_up(error)
-    from fleetctl import collector
+    from fleetctl.machine import collector
 
     try:
         with collector.paused():

@@ -14,7 +14,7 @@ from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_OWNER_QUOTA, DEFA
 from better_compute.domain.ids import derive
 from better_compute.domain.state import Pool, PoolState
 from better_compute.domain.values import Json
-from fleetctl import identity, machine, naming
+from fleetctl import identity, naming
 from fleetctl.desired import Desired, Embedded, PoolEntry
 from fleetctl.desired.inputs import without_zeros
 from fleetctl.desired.records import names
@@ -25,6 +25,7 @@ from fleetctl.files.text import MAX_BYTES
 from fleetctl.files.unread import hides
 from fleetctl.files.writing import to_yaml
 from fleetctl.live import Live
+from fleetctl.machine import disk
 
 SCHEMA = "schemas/fleet.v1.json"
 """Where the schema of the files stands, below their directory."""
@@ -133,7 +134,7 @@ def save(directory: Path, files: Mapping[str, str]) -> None:
         message = f"{directory / there[0]} is there already: nothing was written"
         raise Stop(EXIT_ERROR, message, hint="name another directory: an export replaces no file", rule="export.out")
     try:
-        machine.write_new({directory / name: text for name, text in files.items()}, 0o600)
+        disk.write_new({directory / name: text for name, text in files.items()}, 0o600)
     except OSError as error:
         message = f"{error.filename} cannot be written: {error.strerror}; nothing is left of the export"
         raise Stop(EXIT_ERROR, message, rule="export.out") from error

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import IO, Any, Literal
 
 from better_compute.domain.problems import Problem
-from fleetctl import machine
+from fleetctl.machine import disk
 from fleetctl.plan import Operation
 
 Stream = IO[bytes]
@@ -37,7 +37,7 @@ def opened_journal(path: Path | None) -> Iterator[Stream | None]:
     if path is None:
         yield None
         return
-    with machine.at_once(path) as stream:
+    with disk.at_once(path) as stream:
         yield stream
 
 

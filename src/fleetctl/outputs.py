@@ -11,10 +11,10 @@ from pathlib import Path
 
 from msgspec import DecodeError, Struct, json
 
-from fleetctl import machine
 from fleetctl.desired import Desired, Embedded
 from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop
 from fleetctl.files.walk import SUFFIXES
+from fleetctl.machine import disk
 from fleetctl.request import Request
 
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -42,10 +42,10 @@ class Kept:
         for path, append in ((self.path, False), (self.journal, True)):
             if path is not None:
                 with _ahead(path):
-                    machine.check_output(path, append=append)
+                    disk.check_output(path, append=append)
         if self.path is not None:
             with _ahead(self.path):
-                real = machine.replaced(self.path)
+                real = disk.replaced(self.path)
                 if real is not None and _is_result(real):
                     real.unlink()
 
@@ -56,14 +56,14 @@ class Kept:
 
     def _check_apart(self, request: Request, own: Iterable[Path]) -> None:
         """Nor will it be read as a part of the fleet or its base. Raises Stop."""
-        is_own = frozenset(map(machine.identity, own))
+        is_own = frozenset(map(disk.identity, own))
         read = [
             Path(os.path.realpath(each)) for each in (request.directory, request.frame.base_dir) if each is not None
         ]
         for path in filter(None, (self.path, self.journal)):
             real = Path(os.path.realpath(path))
             is_read = real.suffix in SUFFIXES and any(map(real.is_relative_to, read))
-            if is_read or machine.identity(path) in is_own:
+            if is_read or disk.identity(path) in is_own:
                 message = f"{path} is a file of the fleet or its base, or would be read as one: nothing was written"
                 such_as = "" if real.suffix == ".json" else ", such as one that ends in .json"
                 raise Stop(EXIT_USAGE, message, hint=f"choose another name{such_as}")
@@ -74,7 +74,7 @@ class Kept:
         if self.path is None:
             return ()
         try:
-            machine.save(self.path, data())
+            disk.save(self.path, data())
         except BrokenPipeError:
             raise
         except OSError as error:

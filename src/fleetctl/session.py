@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from better_compute.domain.problems import ComputeError, Problem, did_you_mean
 from fleetctl import base as bases
-from fleetctl import collector, history, selection, target, trees
+from fleetctl import history, selection, target, trees
 from fleetctl import live as reading
 from fleetctl.base import Base
 from fleetctl.comparison import NOTHING, Asked
@@ -21,6 +21,7 @@ from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
 from fleetctl.files import FilesError
 from fleetctl.live import Live
+from fleetctl.machine import collector
 from fleetctl.request import Request
 
 if TYPE_CHECKING:

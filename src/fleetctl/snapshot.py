@@ -20,11 +20,11 @@ from better_compute.domain.ids import DERIVATION, is_key
 from better_compute.domain.policy.shown import shown
 from better_compute.domain.policy.urls import mask_cut
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
-from fleetctl import machine
 from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.history import History, LastEvent
 from fleetctl.live import Instance, Live, key_of
+from fleetctl.machine import disk
 from fleetctl.spelling import in_ascii, schema_of
 from fleetctl.words import time
 
@@ -129,7 +129,7 @@ def read(path: Path) -> Saved:
     """The snapshot of a file. Raises ComputeError when it cannot be read, or is not, to the byte, one that
     `file_bytes` made."""
     try:
-        data = machine.read_whole(path)
+        data = disk.read_whole(path)
     except OSError as error:
         raise _refused(
             path, f"cannot be read: {(error.strerror or 'it is no file').lower()}", "check the path"

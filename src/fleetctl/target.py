@@ -14,9 +14,9 @@ from better_compute.domain.ids import KEY_SAYS, is_key
 from better_compute.domain.policy.secrets import mask_text
 from better_compute.domain.policy.urls import mask_server
 from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem
-from fleetctl import machine
 from fleetctl.desired import Desired, Embedded
 from fleetctl.errors import EXIT_STALE, Stop
+from fleetctl.machine import disk
 from fleetctl.request import CALLER, SERVER, TENANT, TOKEN
 
 PINS = frozenset({SERVER, TENANT, CALLER})
@@ -135,7 +135,7 @@ def _token(environ: Mapping[str, str], token_file: Path | None) -> str | None:
     if token_file is None:
         return environ.get(TOKEN) or None
     try:
-        return machine.read_whole(token_file).decode().strip()
+        return disk.read_whole(token_file).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ComputeError(

@@ -357,7 +357,7 @@ def test_a_plan_expires_by_the_servers_clock(home: Home, monkeypatch: pytest.Mon
     expires_at = json.loads(file.read_text())["expiresAt"]
     assert expires_at == json.loads(file.read_text())["createdAt"] + 3_600_000
     with monkeypatch.context() as later:
-        later.setattr("fleetctl.machine.clock", lambda: expires_at + 1_000_000)
+        later.setattr("fleetctl.machine.clock.now", lambda: expires_at + 1_000_000)
         home.plan()
     home.apply("--plan", file)
     later_file = home.directory.parent / "later.json"

@@ -212,7 +212,7 @@ def check_apart(request: Request, named: Mapping[str, Path | None]) -> None:
     """What is written in the place of a plan file, a snapshot or a token would cost these, a journal in that of the
     report its lines. What is no file (`/dev/stderr`) may be named twice. Raises click.UsageError; files by their flags,
     beside those that the request reads."""
-    from fleetctl.machine import identity  # not at the top: `--help` writes nothing
+    from fleetctl.machine.disk import identity  # not at the top: `--help` writes nothing
 
     flags: dict[object, str] = {}
     for flag, path in {**named, "--snapshot": request.snapshot, "--token-file": request.token_file}.items():

@@ -22,7 +22,7 @@ from fleetctl.cli.options import Common
 @options.common(options.metrics, options.verbose)
 def command(common: Common, file: Path) -> int:
     from fleetctl.flow.show import show
-    from fleetctl.machine import read_all
+    from fleetctl.machine.disk import read_all
 
     finished = show(file, lambda: read_all(sys.stdin.buffer))
     return streams.finish(finished, common.format, verbose=common.verbose)

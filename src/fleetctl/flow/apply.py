@@ -12,7 +12,7 @@ from typing import Any
 
 from better_compute.domain.policy.urls import mask_text
 from fleetctl import apply as applying
-from fleetctl import approval, git, machine
+from fleetctl import approval, git
 from fleetctl.desired import Desired
 from fleetctl.errors import (
     EXIT_BLOCKED,
@@ -29,6 +29,8 @@ from fleetctl.flow.judge import Judged, judged
 from fleetctl.flow.told import header, plan_report
 from fleetctl.journal import Journal, Outcome, Stream, opened_journal
 from fleetctl.live import Live
+from fleetctl.machine import clock
+from fleetctl.machine.signals import interruptible
 from fleetctl.outputs import Kept
 from fleetctl.plan import Plan
 from fleetctl.report.forms import ApprovedBy, PlanReport
@@ -37,7 +39,6 @@ from fleetctl.report.plan_file import saved_plan
 from fleetctl.report.saved import file_bytes
 from fleetctl.request import Frame, Request
 from fleetctl.session import Session, opened, read, read_again
-from fleetctl.signals import interruptible
 from fleetctl.words import short
 
 
@@ -192,7 +193,7 @@ def _run(made: Plan, session: Session, how: How, stream: Stream | None, stop: Ev
             executor=executor,
             parallelism=how.parallelism,
             change=_change(made, session),
-            journal=Journal(stream, machine.clock, made.digest),
+            journal=Journal(stream, clock.now, made.digest),
             progress=how.progress,
             stop=stop,
         )

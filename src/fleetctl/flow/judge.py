@@ -11,10 +11,10 @@ from fleetctl import plan as planning
 from fleetctl.consequences import Consequences
 from fleetctl.desired import check
 from fleetctl.guards import Tally
+from fleetctl.machine.signals import killable
 from fleetctl.plan import Plan
 from fleetctl.report.problems import in_files
 from fleetctl.session import Session
-from fleetctl.signals import killable
 
 
 @dataclass(frozen=True, slots=True)

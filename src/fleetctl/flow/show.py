@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fleetctl import machine
 from fleetctl.errors import EXIT_ERROR, EXIT_OK, Stop
 from fleetctl.flow.finished import Finished
+from fleetctl.machine import disk
 from fleetctl.report.saved import read_report
 
 _STDIN = Path("-")
@@ -18,7 +18,7 @@ def show(file: Path, stdin: Callable[[], bytes]) -> Finished:
     ComputeError where it is none, or was altered."""
     # 1. Read it.
     try:
-        data = stdin() if file == _STDIN else machine.read_whole(file)
+        data = stdin() if file == _STDIN else disk.read_whole(file)
     except OSError as error:
         raise Stop(EXIT_ERROR, f"{file} cannot be read: {error.strerror}") from error
     # 2. See that it is whole; 3. say it.

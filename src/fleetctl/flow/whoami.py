@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from fleetctl import machine, target
+from fleetctl import target
 from fleetctl.errors import EXIT_OK
 from fleetctl.flow.finished import Finished
+from fleetctl.machine import clock
 from fleetctl.report.of_whoami import of_whoami
 from fleetctl.request import Request
 from fleetctl.session import connected, read
@@ -15,7 +16,7 @@ def whoami(request: Request) -> Finished:
     wished = read(request)
     chosen = target.choose(wished, request.environ, request.server, request.token_file, request.directory)
     with connected(wished, chosen, request) as connection:
-        now = machine.clock()
+        now = clock.now()
         info, me = connection.client.system.info(), connection.client.identities.whoami()
     url = target.shown(chosen.server, request.directory)
     document = of_whoami(info, me, wished, url, overridden=chosen.overridden, now=now)

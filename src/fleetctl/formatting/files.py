@@ -10,11 +10,11 @@ from typing import Literal
 import yaml
 
 from better_compute.domain.problems import Problem
-from fleetctl import machine
 from fleetctl.files import FilesError
 from fleetctl.files.fleet import fleet_files
 from fleetctl.files.walk import FoundFile, read_bytes
 from fleetctl.formatting.formatted import UnsafeError, format_bytes
+from fleetctl.machine import disk
 
 Status = Literal["formatted", "unformatted", "unchanged", "left"]
 """`unformatted`: it would be formatted, and nothing was to be written; `left`: it cannot be, and is as it was."""
@@ -47,7 +47,7 @@ def _format(found: FoundFile, check: bool) -> FormattedFile:
             return FormattedFile(found.file, "unchanged")
         if check:
             return FormattedFile(found.file, "unformatted", line=_first_changed(data, made))
-        machine.rewrite(Path(found.real), made)
+        disk.rewrite(Path(found.real), made)
     except (FilesError, yaml.YAMLError):
         return FormattedFile(found.file, "left", "it was changed while it was read")
     except UnsafeError as error:

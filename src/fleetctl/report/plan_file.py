@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from better_compute.domain.problems import ComputeError
-from fleetctl import machine
 from fleetctl.approval import SavedOperation, SavedPlan
 from fleetctl.errors import EXIT_ERROR, EXIT_STALE, Stop
+from fleetctl.machine import disk
 from fleetctl.plan import Scope
 from fleetctl.report.forms import PlanReport
 from fleetctl.report.saved import read_plan
@@ -17,7 +17,7 @@ from fleetctl.request import Frame
 def saved_plan(path: Path) -> SavedPlan:
     """What the plan file at `path` approves. Raises Stop, with exit 4 when the file was altered."""
     try:
-        plan = read_plan(machine.read_whole(path))
+        plan = read_plan(disk.read_whole(path))
     except OSError as error:
         raise Stop(EXIT_ERROR, f"the plan file {path} cannot be read: {error.strerror}") from error
     except ComputeError as error:

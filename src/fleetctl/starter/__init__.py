@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from better_compute.domain.problems import Problem
-from fleetctl import git, machine
+from fleetctl import git
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files.walk import FoundFile, list_files, read_bytes
 from fleetctl.files.writing import scalar
+from fleetctl.machine import disk
 from fleetctl.starter.hiding import hidden
 
 _MARK = re.compile("@([A-Z_]+)@")
@@ -133,7 +134,7 @@ def start(directory: Path, choices: Choices, more: Mapping[str, str]) -> Started
     files = [file for file in wanted if not file.is_there]
     others = tuple(sorted(list_files(str(directory)).files)) if directory.is_dir() else ()
     try:
-        machine.write_new({file.path: file.text for file in files}, 0o666)
+        disk.write_new({file.path: file.text for file in files}, 0o666)
     except OSError as error:
         message = f"{error.filename} cannot be written: {error.strerror}; nothing is left of the starter"
         raise Stop(EXIT_ERROR, message) from error

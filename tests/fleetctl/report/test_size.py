@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from fleetctl import guards, plan, preflight
-from fleetctl.collector import paused
 from fleetctl.consequences import Consequences
 from fleetctl.look import Look
+from fleetctl.machine.collector import paused
 from fleetctl.render import json_, text
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.saved import read_plan

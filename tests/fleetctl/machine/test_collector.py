@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fleetctl import cli, collector, entry
+from fleetctl import cli, entry
+from fleetctl.machine import collector
 
 
 @pytest.fixture(autouse=True)

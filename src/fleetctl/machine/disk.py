@@ -1,4 +1,4 @@
-"""What a run takes from this machine and leaves on it: the clock, and files written whole."""
+"""Files: read to their end, known to be writable before they are written, and written whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import re
 import stat
 import tempfile
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -23,11 +22,6 @@ _OWNERS = 0o600
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
 _MOST_FILES = 2**31 - 1
 _OPEN = re.compile(rf"/(?:dev|proc/(?:self|thread-self|{os.getpid()}))/fd/(\d+)")
-
-
-def clock() -> int:
-    """Now, in epoch milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 def read_whole(path: Path) -> bytes:

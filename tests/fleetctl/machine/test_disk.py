@@ -1,4 +1,4 @@
-"""Files are written whole, and a commit is named where the files are of it."""
+"""Files are read to their end, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetctl.machine import check_output, identity, read_whole, replaced, save, write_new
+from fleetctl.machine.disk import check_output, identity, read_whole, replaced, save, write_new
 
 
 def test_a_file_is_written_for_its_owner_alone(tmp_path: Path) -> None:
