@@ -17,6 +17,7 @@ from better_compute.storage.database import Database, Sleep
 from better_compute.storage.directory import DirectoryTx
 from better_compute.storage.engines import STATEMENT_SECONDS
 from better_compute.storage.looks import LookTx
+from better_compute.storage.nodes import NodeTx
 from better_compute.storage.parts import PartTx
 from better_compute.storage.pools import PoolTx
 from better_compute.storage.reservations import ReservationTx
@@ -31,8 +32,10 @@ WAIT_SECONDS = 5.0
 _INSTANCE = select(t.meta.c.value).where(t.meta.c.name == "instance_id")
 
 
-class SqlTx(PoolTx, PartTx, ReservationTx, BoundsTx, LookTx, WorldTx, UsageTx, DirectoryTx):
-    """A transaction: see `Tx`."""
+class SqlTx(PoolTx, PartTx, ReservationTx, NodeTx, BoundsTx, LookTx, WorldTx, UsageTx, DirectoryTx):
+    """A transaction: see `Tx`. Each of its ports is the class of the same name, in the file of that name, and beside it:
+    of PoolTx, offers and quota rows are PartTx (parts.py); WorkTx is ReservationTx (reservations.py) on BookingTx
+    (bookings.py); of NodeTx, what can be booked is HostTx (devices.py), attributes AttributeTx, looks LookTx."""
 
     def instance_id(self) -> str:
         row = self._first(_INSTANCE)
