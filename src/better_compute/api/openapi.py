@@ -55,7 +55,11 @@ def build() -> dict[str, Any]:
     found: dict[str, Any] = _portable(
         {
             "openapi": "3.1.0",
-            "info": {"title": "better-compute", "version": "v1", "summary": "Pools, offers and quotas of GPU capacity"},
+            "info": {
+                "title": "better-compute",
+                "version": "v1",
+                "summary": "GPU capacity: pools, offers and quotas, machines, reservations and usage",
+            },
             "security": [{"token": []}],
             "paths": {
                 **{PREFIX + route.operation: {"post": _operation(route, i, a)} for route, i, a in pairs},

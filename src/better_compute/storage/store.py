@@ -33,9 +33,9 @@ _INSTANCE = select(t.meta.c.value).where(t.meta.c.name == "instance_id")
 
 
 class SqlTx(PoolTx, PartTx, ReservationTx, NodeTx, BoundsTx, LookTx, WorldTx, UsageTx, DirectoryTx):
-    """A transaction: see `Tx`. Each of its ports is the class of the same name, in the file of that name, and beside it:
-    of PoolTx, offers and quota rows are PartTx (parts.py); WorkTx is ReservationTx (reservations.py) on BookingTx
-    (bookings.py); of NodeTx, what can be booked is HostTx (devices.py), attributes AttributeTx, looks LookTx."""
+    """A transaction: see `Tx`. Each of its ports is the class of that name in the file of that name, but: of PoolTx,
+    offers and quota rows are PartTx (parts.py); WorkTx is ReservationTx (reservations.py) on BookingTx (bookings.py);
+    of NodeTx, what can be booked is HostTx (devices.py), attributes are AttributeTx, and looks LookTx."""
 
     def instance_id(self) -> str:
         row = self._first(_INSTANCE)

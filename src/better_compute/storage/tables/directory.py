@@ -1,4 +1,4 @@
-"""Tenants and identities, sites and accounts, and what a database knows of itself."""
+"""Tenants, identities and their credentials, sites and provider accounts."""
 
 from __future__ import annotations
 

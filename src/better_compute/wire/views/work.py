@@ -11,8 +11,9 @@ from better_compute.wire.views.base import View
 
 
 class ReservationView(View, kw_only=True):
-    """A booking in one pool. `reason` says what it waits for, or what a failed one failed with. Who asked for it, and
-    with which key, is shown to its own tenant; `nodeId`, the host that it is placed on, to the owner of the pool."""
+    """A booking in one pool. `reason` says what a pending one waits for, why a placed one is not active yet, or what a
+    failed one failed with. Who asked for it, and with which key, is shown to its own tenant; `nodeId`, the host that it
+    is placed on, to the owner of the pool."""
 
     id: str
     pool_id: str
