@@ -86,6 +86,11 @@ class Time:
 
     now: int = START
     ticks: int = 0
+    passed: float = 0.0
+
+    def stopwatch(self) -> float:
+        """Seconds that passed, wherever the clock was moved to."""
+        return self.passed
 
     def __call__(self) -> int:
         self.now += self.ticks
@@ -123,7 +128,13 @@ class Plane:
     entropy: Entropy = os.urandom
 
     def __post_init__(self) -> None:
-        self.service = Service(store=self.store, authorizer=OwnTenant(), clock=self.time, entropy=self.entropy)
+        self.service = Service(
+            store=self.store,
+            authorizer=OwnTenant(),
+            clock=self.time,
+            stopwatch=self.time.stopwatch,
+            entropy=self.entropy,
+        )
         self.handle: Handle = handler(self.service, Tokens(self.store, self.time))
 
     def ask(

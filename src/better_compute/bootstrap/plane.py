@@ -150,6 +150,7 @@ def _ready(store: Store, runtime: Runtime, world: Path | None, outside: Outside)
         store=store,
         authorizer=OwnTenant(),
         clock=runtime.clock,
+        stopwatch=runtime.stopwatch,
         entropy=runtime.entropy,
         attestors=outside.attestors,
         billing=outside.billing,

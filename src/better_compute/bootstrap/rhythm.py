@@ -6,8 +6,7 @@ Two threads keep it, so that a billing that is slow to say what becomes active k
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -71,9 +70,7 @@ class _Told:
 
 
 @contextmanager
-def in_rhythm(
-    plane: ControlPlane, every: float = EVERY, clock: Callable[[], float] = time.monotonic
-) -> Iterator[ControlPlane]:
+def in_rhythm(plane: ControlPlane, every: float = EVERY) -> Iterator[ControlPlane]:
     """The plane, with threads beside it that do what is due: all of it now and every so many seconds, and at once
     what waits in the pools that calls changed, or where they freed or placed something. Nobody waits for them, and none
     of their failures ends them. Why machines of a world wait is logged when it changes."""
@@ -82,7 +79,7 @@ def in_rhythm(
     # Nobody waits for them for long at the end: what they have not committed is undone, and begun anew by whoever opens
     # the database.
     threads = [
-        threading.Thread(target=_place, args=(plane, service, told, every, clock), name="placer", daemon=True),
+        threading.Thread(target=_place, args=(plane, service, told, every), name="placer", daemon=True),
         threading.Thread(target=_admit, args=(service, told), name="admission", daemon=True),
     ]
     for thread in threads:
@@ -96,18 +93,18 @@ def in_rhythm(
             thread.join(1)
 
 
-def _place(plane: ControlPlane, service: Service, told: _Told, every: float, clock: Callable[[], float]) -> None:
+def _place(plane: ControlPlane, service: Service, told: _Told, every: float) -> None:
     """Whole rounds, and between them what is pending in the pools that were told of."""
-    due, turns, keeper = clock(), Turns(service), Keeper(service)
+    due, turns, keeper = service.stopwatch(), Turns(service), Keeper(service)
     refusals: Sequence[str] = []
     while not told.freed.stopped:
-        if clock() >= due:
+        if service.stopwatch() >= due:
             refusals = _tell_anew(refusals, plane.let_in())
             rounds.keep_hosts(keeper)
             attempt(partial(turns.add, None), "what waits is tried by the next round")
             told.placed.add(None)
-            due = clock() + every
-        freed = told.freed.take(0 if turns else due - clock())
+            due = service.stopwatch() + every
+        freed = told.freed.take(0 if turns else due - service.stopwatch())
         if freed and not told.freed.stopped:
             attempt(partial(_add, keeper, told, turns, freed), "what calls let go on waits for the next round")
         turns.go_on()

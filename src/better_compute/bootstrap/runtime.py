@@ -9,14 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from better_compute.service.billing import NoBilling
-from better_compute.service.ports import Attestor, Billing, Clock, Entropy
+from better_compute.service.ports import Attestor, Billing, Clock, Entropy, Stopwatch
 
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """`clock` gives epoch milliseconds, `sleep` takes seconds, `random` gives 0 to 1."""
+    """`clock` gives epoch milliseconds, `stopwatch` and `sleep` give and take seconds, `random` gives 0 to 1."""
 
     clock: Clock
+    stopwatch: Stopwatch
     sleep: Callable[[float], None]
     random: Callable[[], float]
     entropy: Entropy
@@ -31,4 +32,4 @@ class Outside:
 
 
 NOBODY = Outside()
-SYSTEM = Runtime(lambda: time.time_ns() // 1_000_000, time.sleep, random.random, os.urandom)
+SYSTEM = Runtime(lambda: time.time_ns() // 1_000_000, time.monotonic, time.sleep, random.random, os.urandom)

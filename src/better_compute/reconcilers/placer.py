@@ -23,8 +23,8 @@ from better_compute.service.ports import Caller, Tx
 ACTOR = Caller(identity_id=PLACER, tenant_id=ROOT)
 
 MOST = 50
-LONGEST = 50
-"""So many wishes are tried in one transaction, and after so many milliseconds with the pool's lock no other one is
+LONGEST = 0.05
+"""So many wishes are tried in one transaction, and after so many seconds with the pool's lock no other one is
 begun: others wait for the lock."""
 
 _Kind = tuple[object, ...]
@@ -66,9 +66,8 @@ class Turns:
         done = Counter[str]()
         for pool_id, so_far in list(self._passes.items()):
             failure = f"the reservations that wait in pool {pool_id} were not all tried"
-            turn = attempt(
-                partial(self._service.store.transact, partial(_some, self._service, pool_id, so_far)), failure
-            )
+            try_some = partial(_some, self._service, pool_id, so_far)
+            turn = attempt(partial(self._service.store.transact, try_some), failure)
             further, some = turn or (None, Counter())
             self._note(pool_id, further)
             done += some
@@ -99,22 +98,23 @@ def place_all(service: Service, pools: Collection[str] | None = None) -> Counter
 def _some(service: Service, pool_id: str, so_far: _Pass, tx: Tx) -> tuple[_Pass | None, Counter[str]]:
     """Try the next ones: how far the pass has come, None at its end; and how many came to which state."""
     tx.pool(pool_id)  # locks the pool: what waits is read when it stands still
-    begun = service.clock()  # with the lock: no time was spent before, and nothing of others happened later
+    # With the lock: no time was spent before, and nothing of others happened later.
+    begun, now = service.stopwatch(), service.clock()
     waiting = tx.oldest(pool_id, "pending", MOST, so_far.last)
     if not waiting:
         return None, Counter()
     state = tx.pool_state(pool_id, {wish.tenant_id for wish in waiting})
-    bookings = Bookings(service, tx, ACTOR, known(state), begun)
-    hopeless = so_far.hopeless
-    for wish in waiting:
-        hopeless |= _try(bookings, state, wish, hopeless)
-        if service.clock() - begun >= LONGEST:
-            return _Pass(wish, hopeless), bookings.done
-    return _Pass(waiting[-1], hopeless) if len(waiting) == MOST else None, bookings.done
+    bookings = Bookings(service, tx, ACTOR, known(state), now)
+    hopeless = set(so_far.hopeless)
+    for tried, wish in enumerate(waiting, start=1):
+        _try(bookings, state, wish, hopeless)
+        if tried == MOST or service.stopwatch() - begun >= LONGEST:
+            return _Pass(wish, frozenset(hopeless)), bookings.done
+    return None, bookings.done
 
 
-def _try(bookings: Bookings, state: PoolState, wish: Reservation, hopeless: frozenset[_Kind]) -> frozenset[_Kind]:
-    """One wish; `state` is brought up to date. Its kind, where no host has room for it."""
+def _try(bookings: Bookings, state: PoolState, wish: Reservation, hopeless: set[_Kind]) -> None:
+    """One wish; `state` and what is `hopeless` are brought up to date."""
     rows = state.rows(wish.tenant_id)
     if reason := rules.why_failed(state, wish, bookings.now):
         bookings.save(wish, rules.fail(wish, reason, bookings.now))
@@ -122,11 +122,10 @@ def _try(bookings: Bookings, state: PoolState, wish: Reservation, hopeless: froz
         bookings.save(wish, rules.wait(wish, rules.QUOTA))
     elif (kind := _kind(wish)) in hopeless or (place := bookings.find(wish)) is None:
         bookings.save(wish, rules.wait(wish, rules.NO_CAPACITY))
-        return frozenset({kind})
+        hopeless.add(kind)
     else:
         bookings.save(wish, rules.place(wish, place.node_id, bookings.now), place)
         state.quotas[wish.tenant_id] = rules.add_use(rows, wish.resources)
-    return frozenset()
 
 
 def _kind(wish: Reservation) -> _Kind:

@@ -20,7 +20,18 @@ from better_compute.domain.usage import meter
 from better_compute.service.actions import ACTIONS, ADMIN, NONE
 from better_compute.service.billing import NoBilling
 from better_compute.service.facts import load_bounds, load_facts
-from better_compute.service.ports import Attestor, Authorizer, Billing, Caller, Clock, Entropy, EventRecord, Store, Tx
+from better_compute.service.ports import (
+    Attestor,
+    Authorizer,
+    Billing,
+    Caller,
+    Clock,
+    Entropy,
+    EventRecord,
+    Stopwatch,
+    Store,
+    Tx,
+)
 from better_compute.wire.events import event_data
 
 log = logging.getLogger(__name__)
@@ -43,6 +54,7 @@ class Service:
     store: Store
     authorizer: Authorizer
     clock: Clock
+    stopwatch: Stopwatch
     entropy: Entropy
     attestors: Mapping[str, Attestor] = field(default_factory=dict)
     created: Callable[[Pool], object] = field(default=lambda _: None)

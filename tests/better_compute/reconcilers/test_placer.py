@@ -141,14 +141,17 @@ def test_more_than_one_transaction_holds_are_all_tried(either: Plane, monkeypatc
     assert [seen(either, one)[0] for one in made] == ["placed"] * 9 + ["pending"]
 
 
-def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("moved", [0, -HOUR, HOUR], ids=["right", "set back", "set forward"])
+def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.MonkeyPatch, moved: int) -> None:
+    """Whatever is done to the clock meanwhile."""
     pool_id = plane.hosts_pool()
     made = [waiting(plane, pool_id, 1) for _ in range(4)]
     plane.join(pool_id, *[CARD] * 4)
     find = Bookings.find
 
     def slowly(self: Bookings, wish: Any) -> Any:
-        plane.time.now += placer.LONGEST // 2
+        plane.time.passed += placer.LONGEST / 2
+        plane.time.now += moved
         return find(self, wish)
 
     monkeypatch.setattr(Bookings, "find", slowly)
@@ -175,7 +178,9 @@ def test_the_wait_for_the_lock_takes_nothing_of_a_transactions_time(
     begun_here: set[int] = set()
 
     def waits(self: PoolTx, pool: str) -> Any:
-        plane.time.now += 0 if id(self) in begun_here else placer.LONGEST
+        if id(self) not in begun_here:
+            plane.time.passed += placer.LONGEST
+            plane.time.now += 50
         begun_here.add(id(self))
         return lock(self, pool)
 
@@ -185,7 +190,7 @@ def test_the_wait_for_the_lock_takes_nothing_of_a_transactions_time(
         assert placer.place_all(plane.service, [pool_id]) == {"placed": 3}
     assert len([s for s in statements if s.startswith("BEGIN IMMEDIATE")]) == 1
     placed = plane.ask("sa_acme", "reservations/get", reservationId=made[0]).data["placedAt"]
-    assert placed == begun + placer.LONGEST
+    assert placed == begun + 50
 
 
 def test_wishes_that_are_alike_are_tried_at_hosts_once(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from better_compute.service.ports.outside import (
     Clock,
     Entropy,
     Spending,
+    Stopwatch,
     Verdict,
 )
 from better_compute.service.ports.queries import EventQuery, HeldOffer, HeldRow, PartQuery, PoolQuery, UsageQuery, Used
@@ -53,6 +54,7 @@ __all__ = [
     "PoolQuery",
     "ReservationQuery",
     "Spending",
+    "Stopwatch",
     "Store",
     "Tenant",
     "Tx",

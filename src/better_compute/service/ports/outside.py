@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 Clock = Callable[[], int]
-"""The time now in epoch milliseconds."""
+"""The time now in epoch milliseconds. Somebody may set it: how long something took is told by a stopwatch."""
+Stopwatch = Callable[[], float]
+"""Seconds that have passed since some moment."""
 Entropy = Callable[[int], bytes]
 """So many random bytes."""
 
@@ -55,7 +57,8 @@ class Verdict:
 
 class Billing(Protocol):
     def check(self, spending: Spending) -> Verdict:
-        """It may take seconds: nobody asks while a row is locked. Raises ComputeError UNAVAILABLE (see
+        """It may take seconds: nobody asks while a row is locked. An answer counts for all that would spend the same
+        and become active in one round: they are asked about once. Raises ComputeError UNAVAILABLE (see
         `service.billing`) when there is no answer, or none that can be read."""
 
 
