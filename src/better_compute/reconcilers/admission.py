@@ -34,28 +34,30 @@ ACTOR = Caller(identity_id=ADMISSION, tenant_id=ROOT)
 MOST = 50
 """So many are let in by one transaction: others wait for its lock."""
 
-LONGEST = 10_000
-"""Milliseconds after which a round asks billing no more: whatever else is due waits for its end."""
+LONGEST = 10.0
+"""Seconds after which a round asks billing no more: whatever else is due waits for its end."""
 
-_Heard = Mapping[str, tuple[Spending, Verdict | None]]
-"""What billing was asked about a reservation, by its id, and its word; None where it gave none."""
+_Heard = Mapping[Spending, Verdict | None]
+"""What billing was asked, and its word; None where it gave none."""
 
 
 @dataclass(slots=True)
 class Inquiry:
-    """Billing as one round asks it. Once it was silent it is not asked again, by this round; an answer that does not
-    count says nothing of other questions. Where no billing is set there is nobody to ask."""
+    """Billing as one round asks it: each question until it is answered. Once it was silent it is not asked again, by
+    this round; an answer that does not count says nothing of other questions, and may count when it is asked again.
+    Where no billing is set there is nobody to ask."""
 
     service: Service
-    until: int
+    until: float
     chance: Random
     silent: bool
+    heard: dict[Spending, Verdict | None] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
 
     @classmethod
     def begin(cls, service: Service) -> Inquiry:
         silent = isinstance(service.billing, NoBilling)
-        return cls(service, service.clock() + LONGEST, Random(service.entropy(8)), silent)
+        return cls(service, service.stopwatch() + LONGEST, Random(service.entropy(8)), silent)
 
     def mixed(self, all_: Iterable[T]) -> list[T]:
         """In an order of chance. One question that billing never answers may end what a round asks: in one order for
@@ -64,14 +66,12 @@ class Inquiry:
         self.chance.shuffle(found)
         return found
 
-    def ask(self, pool: Pool, placed: list[Reservation]) -> _Heard:
+    def ask(self, pool: Pool, placed: list[Reservation]) -> None:
         """About those that need its word, while there is time."""
-        heard: dict[str, tuple[Spending, Verdict | None]] = {}
         for reservation in self.mixed(placed):
             asked = spending(pool, reservation)
-            if asked is not None and self.service.clock() < self.until:
-                heard[reservation.id] = asked, self._hear(asked)
-        return heard
+            if asked is not None and self.heard.get(asked) is None and self.service.stopwatch() < self.until:
+                self.heard[asked] = self._hear(asked)
 
     def _hear(self, asked: Spending) -> Verdict | None:
         if self.silent:
@@ -112,10 +112,10 @@ def admit_in(service: Service, pool_id: str, inquiry: Inquiry) -> Counter[str]:
         pool, placed, stranded = service.store.view(partial(_placed, pool_id, last))
         if not placed:
             return done
-        heard = inquiry.ask(pool, [reservation for reservation in placed if reservation.id not in stranded])
+        inquiry.ask(pool, [reservation for reservation in placed if reservation.id not in stranded])
         # Where nothing is to change, such as while billing is silent, no lock is asked for.
-        if any(_next(pool, stranded, heard, service.clock(), each) != each for each in placed):
-            some = service.store.transact(partial(_some, service, pool_id, last, heard))
+        if any(_next(pool, stranded, inquiry.heard, service.clock(), each) != each for each in placed):
+            some = service.store.transact(partial(_some, service, pool_id, last, inquiry.heard))
             if some["failed"]:
                 service.after_freed(pool_id)
             done += some
@@ -146,10 +146,9 @@ def _next(pool: Pool, stranded: Collection[str], heard: _Heard, now: int, reserv
     needed = spending(pool, reservation)
     if needed is None:
         return rules.activate(reservation, now)
-    asked, verdict = heard.get(reservation.id, (None, None))
-    if asked != needed:
+    if needed not in heard:
         return reservation
-    if verdict is None:
+    if (verdict := heard[needed]) is None:
         return rules.wait(reservation, UNREACHED)
     if not verdict.allowed:
         return rules.fail(reservation, SPEND_LIMIT_REACHED, now)

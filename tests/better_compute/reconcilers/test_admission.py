@@ -163,18 +163,64 @@ def test_the_end_of_what_is_placed_is_seen_without_another_look(plane: Plane) ->
     assert len([s for s in statements if "ORDER BY reservations.created_at" in s]) == 2
 
 
-def test_a_round_asks_a_slow_billing_for_so_long_and_goes_on_in_the_next(plane: Plane) -> None:
+@pytest.mark.parametrize("moved", [0, -HOUR, HOUR], ids=["right", "set back", "set forward"])
+def test_a_round_asks_a_slow_billing_for_so_long_and_goes_on_in_the_next(plane: Plane, moved: int) -> None:
+    """Whatever is done to the clock meanwhile."""
     bills = Bills()
-    pool_id = metered_pool(billed(plane, bills), 8)
-    reservations = [plane.reserve(pool_id) for _ in range(5)]
+    pool_id = metered_pool(billed(plane, bills), 16)
+    reservations = [plane.reserve(pool_id, resources={"gpu": gpus}) for gpus in (1, 2, 3, 4, 5)]
 
     def slowly(_: Spending) -> Verdict:
-        plane.time.now += 4_000
+        plane.time.passed += 4
+        plane.time.now += moved
         return Verdict(True)
 
     bills.say = slowly
     assert [admit_all(plane.service)["active"] for _ in range(3)] == [3, 2, 0]
     assert all(shown(plane, r)["state"] == "active" and "reason" not in shown(plane, r) for r in reservations)
+
+
+def test_what_would_spend_the_same_is_asked_about_once_in_a_round(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what another transaction lets in, when there is no time left to ask."""
+    monkeypatch.setattr(admission, "MOST", 2)
+    bills = Bills()
+    pools = [metered_pool(billed(plane, bills), 8) for _ in range(2)]
+    made = [plane.reserve(pool_id, who) for pool_id in pools for who in ("sa_acme", "sa_globex") for _ in range(3)]
+    bills.say, bills.asked = down, []
+    assert admit_all(plane.service) == {}
+    bills.say, bills.asked = yes, []
+    assert admit_all(plane.service) == {"active": len(made)}
+    asked = sorted((spending.pool_id, spending.tenant_id) for spending in bills.asked)
+    assert asked == sorted((pool_id, tenant_id) for pool_id in pools for tenant_id in ("acme", "globex"))
+    made = [plane.reserve(pools[0]) for _ in range(2)]
+
+    def slowly(_: Spending) -> Verdict:
+        plane.time.passed += 2 * admission.LONGEST
+        return Verdict(True)
+
+    bills.say, bills.asked = slowly, []
+    monkeypatch.setattr(admission, "MOST", 1)
+    assert admit_all(plane.service) == {"active": 2}
+    assert len(bills.asked) == 1, "it is asked anew by another round"
+
+
+def test_what_is_no_answer_is_asked_again_for_the_next_that_would_spend_the_same(plane: Plane) -> None:
+    bills = Bills()
+    pool_id = metered_pool(billed(plane, bills), 8)
+    reservations = [plane.reserve(pool_id) for _ in range(3)]
+    bills.asked = []
+
+    def strange_at_first(_: Spending) -> Verdict:
+        if len(bills.asked) == 1:
+            raise unread("it answered with status 500")
+        return Verdict(True)
+
+    bills.say = strange_at_first
+    assert admit_all(plane.service) == {"active": 3}
+    assert len(bills.asked) == 2
+    assert all("reason" not in shown(plane, r) for r in reservations)
 
 
 def test_a_word_about_something_else_lets_nothing_in(plane: Plane) -> None:
