@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from better_compute.domain.atoms import CLASSES, ISOLATING
 from better_compute.domain.problems import Problem
 from better_compute.domain.state import Pool
-from fleetctl import base as bases
 from fleetctl import causes, expected, hazards, identity, selection
-from fleetctl.base import Base, InForce
+from fleetctl.base import force
+from fleetctl.base.bases import Base
+from fleetctl.base.force import InForce
 from fleetctl.desired import Desired
 from fleetctl.diff import Diff, Removed, compare
 from fleetctl.errors import EXIT_USAGE, Stop
@@ -125,7 +126,7 @@ def compared(desired: Desired, live: Live, asked: Asked = NOTHING) -> Comparison
         ),
         renamed=found.renamed,
         held=held,
-        in_force=bases.in_force(settled.desired, guarding),
+        in_force=force.in_force(settled.desired, guarding),
     )
 
 
@@ -166,7 +167,7 @@ def _guarding(was: Desired | None, base: Base | None, held: Iterable[Base]) -> t
 def _lost(settled: Settled, diff: Diff, guarding: Iterable[Desired]) -> Iterator[Problem]:
     """What a change may do to no base, once."""
     left = {*(one.pool.id for one in diff.removed), *(pool.id for pool in diff.foreign)}
-    yield from dict.fromkeys(problem for was in guarding for problem in bases.findings(settled.desired, was, left))
+    yield from dict.fromkeys(problem for was in guarding for problem in force.findings(settled.desired, was, left))
 
 
 def _unoffered(diff: Diff) -> Iterator[Note]:

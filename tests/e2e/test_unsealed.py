@@ -48,7 +48,7 @@ def test_an_altered_plan_file_is_told_so_and_nothing_that_it_names_is_read(
         raise AssertionError("the base was read")
 
     for name in ("at_dir", "at_ref", "before"):
-        monkeypatch.setattr(f"fleetctl.base.{name}", never)
+        monkeypatch.setattr(f"fleetctl.base.bases.{name}", never)
     with unchanged(home):
         ran = home.run("apply", "--plan", path, *flags)
     assert (ran.code, ran.out) == (4, ""), ran.said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fleetctl.base import Base
+from fleetctl.base.bases import Base
 from fleetctl.comparison import Asked, Comparison, compared
 from fleetctl.plan import Plan, make
 from tests.model import ControlPlane, desired, fleet

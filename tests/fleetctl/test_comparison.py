@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fleetctl.base import Base
+from fleetctl.base.bases import Base
 from fleetctl.comparison import Asked, compared
 from fleetctl.errors import Stop
 from fleetctl.plan import make

@@ -20,7 +20,7 @@ _WORD = re.compile(r"[\w./@:+=,-]+")
 
 def refs(ctx: click.Context, _param: click.Parameter, begun: str) -> list[str]:
     """Branches and tags of the repository that the fleet is in."""
-    from fleetctl import git  # not at the top, like the rest: `--help` offers nothing
+    from fleetctl.base import git  # not at the top, like the rest: `--help` offers nothing
 
     path = _path(ctx)
     return _begun(begun, git.refs(path if path.is_dir() else path.parent))

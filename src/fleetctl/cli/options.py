@@ -85,7 +85,7 @@ def _under(path: Path | None) -> str:
     files from; else of the job's workspace, or from here. Nothing where there is no fleet."""
     if path is None:
         return ""
-    from fleetctl import git  # not at the top: `--help` asks for no repository
+    from fleetctl.base import git  # not at the top: `--help` asks for no repository
 
     directory = Path(os.path.realpath(path if path.is_dir() else path.parent))
     top = git.top(directory)

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from better_compute.domain.problems import Problem
-from fleetctl import git, trees
+from fleetctl.base import git, trees
 from fleetctl.desired import Desired
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop

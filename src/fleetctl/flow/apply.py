@@ -12,7 +12,8 @@ from typing import Any
 
 from better_compute.domain.policy.urls import mask_text
 from fleetctl import apply as applying
-from fleetctl import approval, git
+from fleetctl import approval
+from fleetctl.base import git
 from fleetctl.desired import Desired
 from fleetctl.errors import (
     EXIT_BLOCKED,

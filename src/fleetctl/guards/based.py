@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from better_compute.domain.problems import BLOCKED, INVALID_STATE, Problem
-from fleetctl.base import Base
+from fleetctl.base.bases import Base
 from fleetctl.desired import Desired
 from fleetctl.guards.tally import Case
 from fleetctl.identity import is_live

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from better_compute.domain.problems import Problem
-from fleetctl import git
+from fleetctl.base import git
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files.walk import FoundFile, list_files, read_bytes
 from fleetctl.files.writing import scalar

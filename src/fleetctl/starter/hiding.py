@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from fleetctl import git
+from fleetctl.base import git
 from fleetctl.errors import Stop
 
 

@@ -10,7 +10,7 @@ import pytest
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.problems import Problem
 from fleetctl import checks
-from fleetctl.base import Base
+from fleetctl.base.bases import Base
 from fleetctl.checks import apart
 from fleetctl.checks.objects import Objects
 from fleetctl.comparison import Asked

@@ -10,7 +10,7 @@ from better_compute.domain.ids import derive
 from better_compute.domain.problems import Problem
 from better_compute.domain.state import PoolState, QuotaRow, Rollup, Work
 from fleetctl import guards
-from fleetctl.base import Base
+from fleetctl.base.bases import Base
 from fleetctl.comparison import Asked
 from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired

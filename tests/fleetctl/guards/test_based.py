@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fleetctl import guards
-from fleetctl.base import Base
+from fleetctl.base.bases import Base
 from fleetctl.comparison import Asked
 from fleetctl.consequences import Consequences
 from fleetctl.override import Override

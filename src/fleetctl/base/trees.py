@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from fleetctl import git
+from fleetctl.base import git
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files import FilesError, read_fleet
 from fleetctl.files.unread import Unread

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetctl import git, trees
+from fleetctl.base import git, trees
 from fleetctl.errors import Stop
 from tests.repository import Repository
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetctl import git
+from fleetctl.base import git
 from fleetctl.errors import Stop
 from tests.repository import Repository
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fleetctl.base.trees import commit_of
 from fleetctl.desired.load import load
-from fleetctl.trees import commit_of
 
 
 @pytest.fixture
