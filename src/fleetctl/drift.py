@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from better_compute.domain.problems import Source, errors
-from fleetctl import expected, naming
-from fleetctl.comparison import Comparison, whose
+from fleetctl.comparison import expected, naming
+from fleetctl.comparison.compare import Comparison, whose
+from fleetctl.comparison.expected import Holding
 from fleetctl.desired import Desired, Place
 from fleetctl.diff import ABSENT, Change, Diff, OfferDiff, PoolDiff, Removed
-from fleetctl.expected import Holding
 from fleetctl.files import FilesError
 from fleetctl.history import History, LastEvent, Reader, Subject
 from fleetctl.paths import Path

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from better_compute.domain.ids import derive, is_key
 from better_compute.domain.state import PoolState
-from fleetctl import identity, naming
+from fleetctl import identity
+from fleetctl.comparison import naming
 from fleetctl.desired import Desired, PoolEntry
 
 if TYPE_CHECKING:

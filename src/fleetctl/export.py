@@ -14,7 +14,8 @@ from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_OWNER_QUOTA, DEFA
 from better_compute.domain.ids import derive
 from better_compute.domain.state import Pool, PoolState
 from better_compute.domain.values import Json
-from fleetctl import identity, naming
+from fleetctl import identity
+from fleetctl.comparison import naming
 from fleetctl.desired import Desired, Embedded, PoolEntry
 from fleetctl.desired.inputs import without_zeros
 from fleetctl.desired.records import names

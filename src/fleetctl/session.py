@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from better_compute.domain.problems import ComputeError, Problem, did_you_mean
-from fleetctl import history, selection, target
+from fleetctl import history, target
 from fleetctl import live as reading
 from fleetctl.base import bases, trees
 from fleetctl.base.bases import Base
-from fleetctl.comparison import NOTHING, Asked
+from fleetctl.comparison import selection
+from fleetctl.comparison.compare import NOTHING, Asked
 from fleetctl.desired import Desired, worlds
 from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load

@@ -10,7 +10,7 @@ import pytest
 from better_compute.domain.commands import ArchivePool
 from better_compute.domain.ids import derive
 from better_compute.domain.state import Rollup, Work
-from fleetctl.comparison import Comparison, compared
+from fleetctl.comparison.compare import Comparison, compared
 from fleetctl.identity import Settled, settle
 from fleetctl.plan import Plan, make
 from tests.fleets import CALLER, OWNER

@@ -18,7 +18,7 @@ from better_compute.domain.commands import (
     UpdatePool,
 )
 from better_compute.domain.state import Pool, PoolState, Terms
-from fleetctl import naming
+from fleetctl.comparison import naming
 from fleetctl.desired import PoolEntry
 from fleetctl.diff import offer_changes, quota_changes, same_policy
 from fleetctl.live import Live

@@ -40,7 +40,7 @@ def explained(ctx: click.Context, param: click.Parameter, begun: str) -> list[st
 
 def selectors(ctx: click.Context, _param: click.Parameter, begun: str) -> list[str]:
     """Fields of a selector, and once there is one its values; of several parts the last."""
-    from fleetctl.selection import FIELDS
+    from fleetctl.comparison.selection import FIELDS
 
     before, comma, last = begun.rpartition(",")
     field, equals, _ = last.partition("=")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fleetctl import drift as drifting
-from fleetctl.comparison import compared
+from fleetctl.comparison.compare import compared
 from fleetctl.errors import EXIT_CHANGES, EXIT_OK
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.told import header

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fleetctl import checks, expected
+from fleetctl import checks
+from fleetctl.comparison import expected
 from fleetctl.desired import check, declared
 from fleetctl.errors import EXIT_ERROR, EXIT_OK
 from fleetctl.files import FilesError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from better_compute.domain.problems import BLOCKED, INVALID_INPUT, Problem
+from fleetctl.comparison.naming import names
 from fleetctl.desired.nearest import Nearest
 from fleetctl.guards.tally import Case
-from fleetctl.naming import names
 from fleetctl.plan import Operation
 from fleetctl.words import count, listed
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from better_compute.domain.problems import INVALID_STATE, UNCHECKED, Problem
 from better_compute.domain.state import PoolState
-from fleetctl.comparison import Comparison, tombstone, whose
+from fleetctl.comparison.compare import Comparison, tombstone, whose
 from fleetctl.desired import PoolEntry
 from fleetctl.diff import Removed, Waiting
 from fleetctl.live import ORIGIN, Live

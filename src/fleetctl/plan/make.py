@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.problems import INVALID_STATE, Problem
 from better_compute.domain.values import Json
-from fleetctl.comparison import NOTHING, Asked, Comparison, compared
+from fleetctl.comparison.compare import NOTHING, Asked, Comparison, compared
 from fleetctl.desired import Desired
 from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.live import Live
@@ -45,7 +45,7 @@ class Plan:
 
 def make(desired: Desired, live: Live, asked: Asked = NOTHING) -> Plan:
     """The plan that brings `live` to `desired`, the files as they are written; for the rest, and what is raised, see
-    `comparison.compared`."""
+    `compare.compared`."""
     return _of(compared(desired, live, asked), live, desired)
 
 

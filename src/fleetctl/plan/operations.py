@@ -9,7 +9,7 @@ from better_compute.domain.atoms import DEFAULT_OWNER_QUOTA
 from better_compute.domain.commands import ArchivePool, CreatePool, OfferPool, SetQuota, UnofferPool, UpdatePool
 from better_compute.domain.state import Pool, PoolState, Terms
 from better_compute.domain.values import Json
-from fleetctl import naming
+from fleetctl.comparison import naming
 from fleetctl.desired.inputs import spec_json, terms_json
 from fleetctl.diff import CAUSES, Cause, Change, ChangeCause, Diff, OfferDiff, PoolDiff
 from fleetctl.plan import effects

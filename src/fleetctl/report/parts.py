@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from better_compute.domain.policy.secrets import SENSITIVE, is_sensitive_name, mask, mask_text
 from better_compute.domain.policy.urls import mask_message
-from fleetctl.comparison import Comparison
+from fleetctl.comparison.compare import Comparison
 from fleetctl.desired import Desired
 from fleetctl.diff import ABSENT, Change
 from fleetctl.identity import Note

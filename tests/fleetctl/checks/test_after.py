@@ -15,12 +15,12 @@ from better_compute.domain.state import PoolState
 from fleetctl import checks
 from fleetctl.checks.after import Standing, standing
 from fleetctl.checks.objects import Objects
-from fleetctl.comparison import Asked
+from fleetctl.comparison.compare import Asked
+from fleetctl.comparison.selection import parse
 from fleetctl.consequences import Consequences
 from fleetctl.desired.inputs import without_zeros
 from fleetctl.plan import Plan, make
-from fleetctl.selection import parse
-from tests.fleetctl.compared import PREFIX, TOMB, base
+from tests.fleetctl.comparison.compared import PREFIX, TOMB, base
 from tests.fleetctl.test_identity import offered, plane, pool_id
 from tests.fleets import OWNER, Fleet, fleets, quotas
 from tests.fleets import offers as granted

@@ -13,7 +13,7 @@ from fleetctl import checks
 from fleetctl.base.bases import Base
 from fleetctl.checks import apart
 from fleetctl.checks.objects import Objects
-from fleetctl.comparison import Asked
+from fleetctl.comparison.compare import Asked
 from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired
 from fleetctl.desired.model import Each

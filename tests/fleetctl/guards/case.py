@@ -11,13 +11,13 @@ from better_compute.domain.problems import Problem
 from better_compute.domain.state import PoolState, QuotaRow, Rollup, Work
 from fleetctl import guards
 from fleetctl.base.bases import Base
-from fleetctl.comparison import Asked
+from fleetctl.comparison.compare import Asked
+from fleetctl.comparison.selection import Selection
 from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired
 from fleetctl.live import Live
 from fleetctl.override import Override
 from fleetctl.plan import make
-from fleetctl.selection import Selection
 from tests.builders import a_pool, an_offer
 from tests.fleets import CALLER, OWNER
 from tests.model import FACTS, ControlPlane, desired, entry, fleet

@@ -8,7 +8,7 @@ import pytest
 
 from fleetctl import guards
 from fleetctl.base.bases import Base
-from fleetctl.comparison import Asked
+from fleetctl.comparison.compare import Asked
 from fleetctl.consequences import Consequences
 from fleetctl.override import Override
 from fleetctl.plan import make

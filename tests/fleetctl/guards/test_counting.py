@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from better_compute.domain.atoms import UNLIMITED
+from fleetctl.comparison.selection import parse
 from fleetctl.desired import Desired
-from fleetctl.selection import parse
 from tests.fleetctl.guards.case import EVERYTHING, Case, entry, files, offers, pool_id, tombstone
 from tests.fleets import CALLER
 from tests.model import desired, fleet

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from better_compute.domain.state import Work
 from fleetctl import guards
 from fleetctl.base.bases import Base
-from fleetctl.comparison import Asked
+from fleetctl.comparison.compare import Asked
 from fleetctl.consequences import Consequences
 from fleetctl.override import ALLOWABLE, Override
 from fleetctl.plan import make

@@ -9,7 +9,7 @@ import pytest
 from better_compute.domain.ids import DERIVATION
 from better_compute.domain.policy.secrets import SENSITIVE
 from better_compute.domain.problems import VERSION_CONFLICT, Problem, Source
-from fleetctl.comparison import compared
+from fleetctl.comparison.compare import compared
 from fleetctl.diff import ABSENT, Change
 from fleetctl.drift import Drift, Drifted
 from fleetctl.journal import Outcome, Status

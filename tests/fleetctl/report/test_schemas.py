@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from better_compute.domain.problems import Problem
-from fleetctl.comparison import compared
+from fleetctl.comparison.compare import compared
 from fleetctl.drift import find
 from fleetctl.fleet_diff import Side, compare
 from fleetctl.formatting import FormattedFile

@@ -10,11 +10,11 @@ from fnmatch import translate
 from better_compute.domain.policy.urls import has_userinfo, mask_text
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, did_you_mean
 from better_compute.domain.state import PoolState
+from fleetctl.comparison.naming import ids, keys
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.desired.nearest import Nearest
 from fleetctl.diff import Diff, OfferDiff, PoolDiff, Removed
 from fleetctl.errors import EXIT_USAGE, Stop
-from fleetctl.naming import ids, keys
 
 FIELDS = ("key", "site", "model", "tenant", "file")
 

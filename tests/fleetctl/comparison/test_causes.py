@@ -8,7 +8,7 @@ import pytest
 
 from better_compute.domain.commands import OfferPool, SetQuota, UnofferPool, UpdatePool
 from fleetctl.plan import Plan
-from tests.fleetctl.compared import TOMB, base, planned, told
+from tests.fleetctl.comparison.compared import TOMB, base, planned, told
 from tests.fleetctl.test_identity import offered, plane, pool_id
 from tests.fleets import OWNER
 from tests.model import ControlPlane, entry

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from fleetctl import drift, naming
+from fleetctl import drift
 from fleetctl.checks.objects import Objects
-from fleetctl.comparison import compared
+from fleetctl.comparison import naming
+from fleetctl.comparison.compare import compared
 from fleetctl.consequences import Consequences
 from fleetctl.history import History
 from tests.builders import a_pool

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from better_compute.domain.commands import OfferPool
 from better_compute.domain.problems import ComputeError
 from better_compute.domain.state import Work
-from fleetctl.comparison import Asked
+from fleetctl.comparison.compare import Asked
+from fleetctl.comparison.selection import EVERYTHING, parse
 from fleetctl.errors import Stop
 from fleetctl.plan import make
-from fleetctl.selection import EVERYTHING, parse
-from tests.fleetctl.compared import PREFIX, TOMB, base, findings, planned, told
+from tests.fleetctl.comparison.compared import PREFIX, TOMB, base, findings, planned, told
 from tests.fleetctl.test_identity import offered, plane, pool_id
 from tests.fleets import OWNER
 from tests.model import ControlPlane, entry

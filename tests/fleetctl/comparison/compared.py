@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fleetctl.base.bases import Base
-from fleetctl.comparison import Asked, Comparison, compared
+from fleetctl.comparison.compare import Asked, Comparison, compared
 from fleetctl.plan import Plan, make
 from tests.model import ControlPlane, desired, fleet
 

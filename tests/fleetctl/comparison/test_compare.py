@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from fleetctl.base.bases import Base
-from fleetctl.comparison import Asked, compared
+from fleetctl.comparison.compare import Asked, compared
+from fleetctl.comparison.selection import parse
 from fleetctl.errors import Stop
 from fleetctl.plan import make
-from fleetctl.selection import parse
-from tests.fleetctl.compared import PREFIX, TOMB, against, base, findings, planned, removed, told
+from tests.fleetctl.comparison.compared import PREFIX, TOMB, against, base, findings, planned, removed, told
 from tests.fleetctl.test_identity import archive, offered, plane, pool_id
 from tests.model import ControlPlane, desired, entry, fleet
 from tests.timing import times_as_long

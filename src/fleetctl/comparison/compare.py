@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from better_compute.domain.atoms import CLASSES, ISOLATING
 from better_compute.domain.problems import Problem
 from better_compute.domain.state import Pool
-from fleetctl import causes, expected, hazards, identity, selection
+from fleetctl import identity
 from fleetctl.base import force
 from fleetctl.base.bases import Base
 from fleetctl.base.force import InForce
+from fleetctl.comparison import causes, expected, hazards, selection
+from fleetctl.comparison.selection import EVERYTHING, Known, Selection, Split
 from fleetctl.desired import Desired
 from fleetctl.diff import Diff, Removed, compare
 from fleetctl.errors import EXIT_USAGE, Stop
 from fleetctl.identity import Note, Settled
 from fleetctl.live import Live
-from fleetctl.selection import EVERYTHING, Known, Selection, Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

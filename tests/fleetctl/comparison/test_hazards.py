@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fleetctl.comparison.selection import parse
 from fleetctl.plan import Plan
-from fleetctl.selection import parse
-from tests.fleetctl.compared import PREFIX, TOMB, base, findings, planned, told
+from tests.fleetctl.comparison.compared import PREFIX, TOMB, base, findings, planned, told
 from tests.fleetctl.test_identity import offered, plane, pool_id
 from tests.model import entry
 

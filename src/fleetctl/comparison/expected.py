@@ -9,7 +9,7 @@ from better_compute.domain.policy.tree import ROOT
 from better_compute.domain.problems import INVALID_INPUT, Problem
 from better_compute.domain.quotas import RESOURCES
 from better_compute.domain.state import PoolState
-from fleetctl import naming
+from fleetctl.comparison import naming
 from fleetctl.desired import Desired, Expected, PoolEntry
 from fleetctl.desired.nearest import Nearest
 from fleetctl.paths import Path, covers, written

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from better_compute.domain.state import PoolState, Rollup
+from fleetctl.comparison.expected import expired, holding, unknown, why
 from fleetctl.desired import Expected
-from fleetctl.expected import expired, holding, unknown, why
 from fleetctl.paths import Path
 from tests.builders import a_pool, an_offer
 from tests.fleetctl.guards.case import pool_id
