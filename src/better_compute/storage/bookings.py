@@ -63,8 +63,7 @@ def _bookable(scalars: tuple[str, ...], by: _By) -> Select[Any]:
     """The first machine with room for so much of these scalars and so many devices that are free and selected."""
     found = _selected(NODES.columns, by).where(_N.free >= bindparam("atoms")).order_by(_N.free, _N.id)
     for resource in scalars:
-        row = (_R.node_id == _N.id, _R.resource == resource)
-        found = found.where(exists().where(*row, _R.provided - _R.allocated >= bindparam(f"need_{resource}")))
+        found = found.where(_room(resource) >= bindparam(f"need_{resource}"))
     if by.fields:
         found = found.where(_devices(by.fields, free=True) >= bindparam("atoms"))
     return found.limit(1)
@@ -80,6 +79,13 @@ def _selected(machines: Select[Any], by: _By) -> Select[Any]:
     """Those of a pool that can be booked, and say all that is selected by."""
     machines = machines.where(_OF_FEW if by.few else _OF_POOL)
     return machines.where(_SAYS_ALL) if by.others else machines
+
+
+def _room(resource: str) -> ColumnElement[int]:
+    """How much of a scalar can be booked on a machine; NULL where it has none."""
+    # Read and not looked for: no database is tempted to go through all rows that have room, for each machine anew.
+    row = select(_R.provided - _R.allocated).where(_R.node_id == _N.id, _R.resource == resource)
+    return row.correlate(t.nodes).scalar_subquery()
 
 
 def _devices(selected: tuple[str, ...], *, free: bool = False) -> ColumnElement[int]:

@@ -553,6 +553,9 @@ FOUND_BY: list[dict[str, Any]] = [
 """Attributes of one machine, of two, and of all of 1,500."""
 
 
+ROOM_BY: list[dict[str, Any]] = [{}, {"all": "x"}, {"all": "x", "vramGiB": 80}]
+
+
 def with_many_hosts(store: SqlStore) -> None:
     populate(store)
     carry_out(store, create())
@@ -593,6 +596,15 @@ def _has_device(wish: Reservation, tx: Tx) -> bool:
 
 def looked_at(store: SqlStore, asked: Callable[[Tx], bool]) -> int:
     """How many rows of machines PostgreSQL reads to find one."""
+    found, plan = carried_out(store, asked)
+    assert found
+    parts = parts_about(plan, "nodes")
+    rows = ((part["Actual Rows"] + part.get("Rows Removed by Filter", 0)) * part["Actual Loops"] for part in parts)
+    return round(sum(map(float, rows)))
+
+
+def carried_out(store: SqlStore, asked: Callable[[Tx], bool]) -> tuple[bool, dict[str, Any]]:
+    """The answer, and how PostgreSQL finds the machine."""
     seen: list[tuple[str, Any]] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
@@ -601,18 +613,35 @@ def looked_at(store: SqlStore, asked: Callable[[Tx], bool]) -> int:
 
     event.listen(store._database.engine, "before_cursor_execute", note)
     try:
-        assert store.view(asked)
+        found = store.view(asked)
     finally:
         event.remove(store._database.engine, "before_cursor_execute", note)
     [(statement, values)] = seen
     explain = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {statement}"
     [[plan]] = store._database.read(lambda c: c.exec_driver_sql(explain, values).all())
-    return round(_rows_of_nodes(plan[0]["Plan"]))
+    return found, plan[0]["Plan"]
 
 
-def _rows_of_nodes(plan: dict[str, Any]) -> float:
-    rows = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0) if plan.get("Relation Name") == "nodes" else 0
-    return float(rows * plan["Actual Loops"]) + sum(map(_rows_of_nodes, plan.get("Plans", [])))
+def parts_about(plan: dict[str, Any], table: str) -> list[dict[str, Any]]:
+    """The parts of a plan that read a table."""
+    mine = [plan] if plan.get("Relation Name") == table else []
+    return mine + [part for below in plan.get("Plans", []) for part in parts_about(below, table)]
+
+
+def test_postgresql_that_has_counted_nothing_yet_reads_the_room_of_one_machine_after_the_other(
+    postgres_url: str,
+) -> None:
+    """It takes machines that say all for few then, and all resources of a pool for as few: they are never joined."""
+    with opened(postgres_url) as store:
+        with_many_hosts(store)
+        for selectors in ROOM_BY:
+            wish = a_reservation(resources={"gpu": 1, "vcpu": 17}, selectors=canonical(selectors))
+            found, plan = carried_out(store, partial(_bookable, wish))
+            assert not found
+            [room] = parts_about(plan, "node_resources")
+            assert room["Node Type"] == "Index Scan"
+            assert room["Actual Loops"] == 1_500
+            assert room["Actual Rows"] == 1
 
 
 def test_what_lives_is_found_among_much_that_is_over(sqlite_url: str) -> None:
