@@ -10,10 +10,10 @@ from typing import Any
 
 from fleetctl.checks.after import Standing, standing
 from fleetctl.consequences import Consequences
+from fleetctl.consequences.ledger import Holdings, Stock
 from fleetctl.desired import Place
 from fleetctl.desired.inputs import spec_json, terms_json
 from fleetctl.desired.model import Each
-from fleetctl.ledger import Holdings, Stock
 from fleetctl.plan import Operation
 
 Json = Any

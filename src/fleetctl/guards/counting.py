@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from better_compute.domain.problems import UNCHECKED, Problem
+from fleetctl.consequences.grants import Grant
 from fleetctl.desired import Desired
 from fleetctl.guards.tally import Case, Tally
 from fleetctl.identity import is_live
-from fleetctl.plan.grants import Grant
 from fleetctl.words import count, listed
 
 

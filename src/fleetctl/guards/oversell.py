@@ -14,9 +14,9 @@ from fractions import Fraction
 
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.problems import BLOCKED, UNCHECKED, Problem, Source
+from fleetctl.consequences.grants import PoolFacts
 from fleetctl.guards.tally import Case, Tally
 from fleetctl.plan import Operation
-from fleetctl.plan.grants import PoolFacts
 from fleetctl.words import count, listed
 
 

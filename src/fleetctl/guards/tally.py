@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fleetctl.consequences import Consequences
+from fleetctl.consequences.grants import Grant, Pools
 from fleetctl.desired import Desired, Guards
 from fleetctl.live import Live
 from fleetctl.override import Allowable
 from fleetctl.plan import Operation, Plan
-from fleetctl.plan.grants import Grant, Pools
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from typing import Any, cast, get_args
 from better_compute.domain.policy.secrets import mask, mask_text
 from better_compute.domain.state import Pool
 from fleetctl.consequences import Consequences
+from fleetctl.consequences.grants import PoolFacts
 from fleetctl.drift import Moved, Undone
 from fleetctl.guards import Tally
 from fleetctl.plan import Inverse, Operation, Plan
-from fleetctl.plan.grants import PoolFacts
 from fleetctl.plan.operation import ACTIONS
 from fleetctl.report import forms, parts, problems, tenants
 from fleetctl.report.parts import Header

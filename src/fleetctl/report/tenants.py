@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from better_compute.domain.atoms import UNLIMITED
 from fleetctl.consequences import Consequences
-from fleetctl.ledger import Amount, Ledger, Share, Stock
+from fleetctl.consequences.grants import Grant
+from fleetctl.consequences.ledger import Amount, Ledger, Share, Stock
 from fleetctl.live import Live
 from fleetctl.plan import Operation
 from fleetctl.plan.effects import booked
-from fleetctl.plan.grants import Grant
 from fleetctl.report import forms
 from fleetctl.words import count, joined, listed, unit
 

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.state import Rollup
-from fleetctl.ledger import Key, Ledger, holdings, ledger, sides, stock
-from fleetctl.plan.grants import Pools
+from fleetctl.consequences.grants import Pools
+from fleetctl.consequences.ledger import Ledger, StockKey, holdings, ledger, sides, stock
 from tests.fleetctl.report.world import World, pool_id
 from tests.fleets import Fleet, fleets
 from tests.model import ControlPlane, desired, entry, fleet
 
-FRA: Key = ("H100", "gpu", "site_fra1")
+FRA: StockKey = ("H100", "gpu", "site_fra1")
 OFFER = "  - {idempotencyKey: %s, offers: [{toTenantId: acme, quota: {gpu: %s}}]}\n"
 MIG = "  - {idempotencyKey: fra1-m, sharing: mig, ownerQuota: {gpu.mig: 7}, policy: %s, offers: [%s]}\n"
 SEVEN = "{gpu: {mig: {devices: {1g.10gb: 7}}}}"
@@ -30,12 +30,12 @@ def machines(world: World, key: str, gpus: int, hosts: int = 1, **fields: Any) -
     world.pools[pool_id(key)].rollup = Rollup(nodes=hosts, host_nodes=hosts, gpus=gpus, **fields)
 
 
-def share(found: Ledger, tenant_id: str = "acme", key: Key = FRA) -> tuple[int, int, int, int]:
+def share(found: Ledger, tenant_id: str = "acme", key: StockKey = FRA) -> tuple[int, int, int, int]:
     one = found.shares[key, tenant_id]
     return one.before.atoms, one.after.atoms, one.in_use, one.frozen
 
 
-def cost(found: Ledger, key: Key = FRA) -> tuple[float | None, float | None]:
+def cost(found: Ledger, key: StockKey = FRA) -> tuple[float | None, float | None]:
     one = found.shares[key, "acme"]
     return tuple(None if c is None else round(c, 6) for c in (one.before.cost, one.after.cost))  # type: ignore[return-value]
 
@@ -245,9 +245,9 @@ class TestCosts:
         assert cost(found, ("H100", "gpu.mig", "site_fra1")) == (0.0, None)
 
 
-def expected(plane: ControlPlane) -> Counter[tuple[Key, str]]:
+def expected(plane: ControlPlane) -> Counter[tuple[StockKey, str]]:
     """What a control plane grants, added up from its own rows."""
-    sums: Counter[tuple[Key, str]] = Counter()
+    sums: Counter[tuple[StockKey, str]] = Counter()
     for state in plane.pools.values():
         pool = state.pool
         if pool is not None and not pool.archived:
@@ -279,7 +279,7 @@ def test_it_says_what_a_control_plane_grants_before_and_after(first: Fleet, seco
                 assert (row.before.atoms, row.after.atoms) == tuple(min(side, UNLIMITED) for side in both)
 
 
-def by_model(sums: Counter[tuple[Key, str]]) -> dict[tuple[str, str, str], int]:
+def by_model(sums: Counter[tuple[StockKey, str]]) -> dict[tuple[str, str, str], int]:
     """By tenant, model and atom, as far as it is limited."""
     found: Counter[tuple[str, str, str]] = Counter()
     for (key, tenant_id), atoms in sums.items():

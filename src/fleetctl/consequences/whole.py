@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from fleetctl.ledger import Holdings, Key, Ledger, Sides, Stock, holdings, ledger, sides, stock
+from fleetctl.consequences.grants import Grant, Pools, grants
+from fleetctl.consequences.ledger import Holdings, Ledger, Sides, Stock, StockKey, holdings, ledger, sides, stock
 from fleetctl.live import Live
 from fleetctl.plan import Plan
-from fleetctl.plan.grants import Grant, Pools, grants
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Consequences:
         return ledger(self._sides, self.plan.comparison.desired.prices)
 
     @cached_property
-    def stock(self) -> Mapping[Key, Stock]:
+    def stock(self) -> Mapping[StockKey, Stock]:
         """By GPU model, atom and site, of all pools, those that the plan leaves alone too."""
         return stock(self._sides)
 

@@ -13,11 +13,11 @@ from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.commands import ArchivePool, Command, CreatePool, OfferPool, UnofferPool, UpdatePool
 from better_compute.domain.nodes import atoms_per_gpu
 from better_compute.domain.state import Pool, PoolState
+from fleetctl.consequences.grants import PoolFacts, Pools, schedulable
 from fleetctl.desired.model import Prices
 from fleetctl.live import Live
-from fleetctl.plan.grants import PoolFacts, Pools, schedulable
 
-Key = tuple[str, str, str]
+StockKey = tuple[str, str, str]
 """GPU model, atom, site."""
 
 
@@ -68,8 +68,8 @@ class Stock:
 class Ledger:
     """What a plan touches in some pool, also where the sum over pools stays; in the order of the keys."""
 
-    shares: Mapping[tuple[Key, str], Share]
-    stock: Mapping[Key, Stock]
+    shares: Mapping[tuple[StockKey, str], Share]
+    stock: Mapping[StockKey, Stock]
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class _Side:
     """A pool before or after. `limits` are by tenant that it is offered to; `per_gpu` the atoms that a GPU makes, 0
     where the policy does not say."""
 
-    key: Key
+    key: StockKey
     limits: Mapping[str, int]
     schedulable: int | None
     per_gpu: int
@@ -108,7 +108,7 @@ class _Pool:
     after: _Side | None
     used: Mapping[str, int]
 
-    def shares(self) -> Iterator[tuple[Key, str]]:
+    def shares(self) -> Iterator[tuple[StockKey, str]]:
         """Those of which it brings or takes something, or makes an atom another part of a GPU."""
         for side, other in ((self.before, self.after), (self.after, self.before)):
             if side is None:
@@ -118,7 +118,7 @@ class _Pool:
                 if limit and not (alike and other and other.limits.get(tenant_id, 0) == limit):
                     yield side.key, tenant_id
 
-    def machines(self) -> Iterator[Key]:
+    def machines(self) -> Iterator[StockKey]:
         """The keys to which it brings machines, or from which it takes them."""
         counts = [(side.key, side.schedulable) if side else None for side in (self.before, self.after)]
         if counts[0] != counts[1]:
@@ -133,7 +133,7 @@ class Sides:
     live: Live
     changed: Mapping[str, _Pool]
 
-    def pools(self, keys: Collection[Key] | None = None) -> Iterator[_Pool]:
+    def pools(self, keys: Collection[StockKey] | None = None) -> Iterator[_Pool]:
         """Those that stay, with `keys` those of them alone, and then those that change."""
         yield from _unchanged(self.live, self.changed, keys)
         yield from self.changed.values()
@@ -158,7 +158,7 @@ def ledger(of: Sides, prices: Prices) -> Ledger:
     return made
 
 
-def stock(of: Sides) -> Mapping[Key, Stock]:
+def stock(of: Sides) -> Mapping[StockKey, Stock]:
     """All that there is before the plan or after it, whether or not the plan touches it; in the order of the keys."""
     every = [*of.pools()]
     keys = {side.key for pool in every for side in (pool.before, pool.after) if side}
@@ -201,7 +201,7 @@ def _changed(pools: Pools) -> Iterator[tuple[str, _Pool]]:
             yield pool_id, _Pool(None, _after(unborn, facts, due, ""), {})
 
 
-def _unchanged(live: Live, changed: Mapping[str, _Pool], keys: Collection[Key] | None = None) -> Iterator[_Pool]:
+def _unchanged(live: Live, changed: Mapping[str, _Pool], keys: Collection[StockKey] | None = None) -> Iterator[_Pool]:
     """The other live pools; with `keys` those of them alone."""
     for pool_id, state in live.pools.items():
         pool = state.pool
