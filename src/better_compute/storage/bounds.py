@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ColumnElement, Select, bindparam, cast, func, select, type_coerce
+from sqlalchemy import JSON, BigInteger, ColumnElement, Select, Text, bindparam, cast, func, select, type_coerce
 
 from better_compute.domain.bounds import HostBounds, cards_of
 from better_compute.domain.inventory import MIB_PER_GIB, VRAM, Inventory, beside_pages
@@ -25,7 +25,8 @@ class BoundsTx(Rows):
     def card_sizes(self, pool_ids: Collection[str]) -> dict[str, frozenset[int]]:
         found: dict[str, frozenset[int]] = {}
         for pool_id, gpus, vram in self._all(_kinds(self._dialect), pool_ids=list(pool_ids)):
-            inventory = Inventory(gpus=tuple(from_json(gpus)), attributes={} if vram is None else {VRAM: int(vram)})
+            # Machines of older databases may say a text, or a number as one: the domain knows what that says.
+            inventory = Inventory(gpus=tuple(from_json(gpus)), attributes={VRAM: from_json(vram or "null")})
             found[pool_id] = found.get(pool_id, frozenset()) | cards_of(inventory)
         return found
 
@@ -43,7 +44,7 @@ def _of_hosts(statement: Select[Any]) -> Select[Any]:
 def _kinds(dialect: str) -> Select[Any]:
     """The different sets of GPUs: hosts of a pool are alike, so they are few."""
     inventory = _inventory(dialect)
-    vram = inventory[("attributes", VRAM)].as_string()
+    vram = cast(inventory[("attributes", VRAM)].as_json(), Text)  # as JSON spells it: 80 is not "80"
     return _of_hosts(select(t.nodes.c.pool_id, inventory["gpus"].as_string(), vram).distinct())
 
 

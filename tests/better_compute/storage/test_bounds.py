@@ -82,3 +82,18 @@ def test_the_sizes_of_cards_are_told_by_names_and_attributes(store: SqlStore) ->
         found = store.view(lambda tx: tx.card_sizes({"pool_1", "pool_2"}))
     assert found == {"pool_1": frozenset({40, 80, 94}), "pool_2": frozenset()}
     assert len([statement for statement in statements if "FROM nodes" in statement]) == 1
+
+
+def test_what_a_machine_of_an_older_database_says_of_its_cards_and_is_no_number_says_nothing(store: SqlStore) -> None:
+    sizes: dict[str, tuple[str | int, frozenset[int]]] = {
+        "a word": ("lots", frozenset({80})),
+        "a number as text": ("64", frozenset({80})),
+        "a number": (64, frozenset({64})),
+        "a quote": ('"', frozenset({80})),
+        "null as text": ("null", frozenset({80})),
+    }
+    for n, (said, _) in enumerate(sizes.values()):
+        carry_out(store, create(pool_id=f"pool_{n}", idempotency_key=f"k{n}"))
+        join(store, host(n, gpus=("NVIDIA A100-SXM4-80GB",), attributes={"vramGiB": said}, pool_id=f"pool_{n}"))
+    found = store.view(lambda tx: tx.card_sizes({f"pool_{n}" for n in range(len(sizes))}))
+    assert found == {f"pool_{n}": cards for n, (_, cards) in enumerate(sizes.values())}
