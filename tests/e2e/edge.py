@@ -16,9 +16,9 @@ from better_compute.bootstrap import SYSTEM
 from better_compute.bootstrap.plane import opened
 from better_compute.client import Calls, Client, Retry
 from better_compute.http import Http, InProcess
-from fleetctl import apply as applying
+from fleetctl.apply.journal import Journal, Outcome
+from fleetctl.apply.writer import Writer, run
 from fleetctl.desired.load import load
-from fleetctl.journal import Journal, Outcome
 from fleetctl.live import read
 from fleetctl.plan import Plan, make
 from tests.e2e.homes import Home
@@ -89,7 +89,7 @@ def apply_over(
 ) -> tuple[Outcome, ...]:
     """Apply a plan over a bent network; under another digest than its own when one is given."""
     with edged(home, bend) as client, ThreadPoolExecutor(parallelism) as executor:
-        writer = applying.Writer(
+        writer = Writer(
             client=client,
             executor=executor,
             parallelism=parallelism,
@@ -98,4 +98,4 @@ def apply_over(
             progress=progress,
             stop=stop or Event(),
         )
-        return applying.run(plan, writer)
+        return run(plan, writer)

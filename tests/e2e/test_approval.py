@@ -153,7 +153,7 @@ def test_k051_an_environment_that_disagrees_ends_the_run_before_anything_is_read
 def test_a_plan_that_does_not_say_whose_it_is_breaks_the_law(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: neither digests nor the check of a plan file know of server, tenant and caller."""
     monkeypatch.setattr("fleetctl.plan.digest.Scope.json", lambda _: {})
-    monkeypatch.setattr("fleetctl.approval._check_scope", lambda *_: None)
+    monkeypatch.setattr("fleetctl.apply.approval._check_scope", lambda *_: None)
     with pytest.raises(AssertionError):
         test_k028_a_plan_runs_at_its_own_control_plane_alone(home)
 
@@ -260,7 +260,7 @@ def test_what_somebody_else_did_alike_is_not_this_plans_doing(home: Home) -> Non
 
 def test_a_resume_that_asks_no_history_breaks_the_law(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: what is as wished counts as done, whoever did it."""
-    monkeypatch.setattr("fleetctl.approval._is_done", lambda *_: True)
+    monkeypatch.setattr("fleetctl.apply.approval._is_done", lambda *_: True)
     file = moved(home, to=48)
     with pytest.raises(AssertionError):
         check_stale(home, file)

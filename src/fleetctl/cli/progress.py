@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from fleetctl.cli import streams
 
 if TYPE_CHECKING:
-    from fleetctl.journal import Outcome
+    from fleetctl.apply.journal import Outcome
 
 _CLEAR = "\r\x1b[K"
 _USUAL = 80

@@ -11,8 +11,9 @@ from threading import Event
 from typing import Any
 
 from better_compute.domain.policy.urls import mask_text
-from fleetctl import apply as applying
-from fleetctl import approval
+from fleetctl.apply import approval
+from fleetctl.apply.journal import Journal, Outcome, Stream, opened_journal
+from fleetctl.apply.writer import Writer, run
 from fleetctl.base import git
 from fleetctl.desired import Desired
 from fleetctl.errors import (
@@ -28,7 +29,6 @@ from fleetctl.errors import (
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import Judged, judged
 from fleetctl.flow.told import header, plan_report
-from fleetctl.journal import Journal, Outcome, Stream, opened_journal
 from fleetctl.live import Live
 from fleetctl.machine import clock
 from fleetctl.machine.signals import interruptible
@@ -189,7 +189,7 @@ def _approved(
 
 def _run(made: Plan, session: Session, how: How, stream: Stream | None, stop: Event) -> tuple[Outcome, ...]:
     with ThreadPoolExecutor(how.parallelism) as executor:
-        writer = applying.Writer(
+        writer = Writer(
             client=session.plane,
             executor=executor,
             parallelism=how.parallelism,
@@ -198,7 +198,7 @@ def _run(made: Plan, session: Session, how: How, stream: Stream | None, stop: Ev
             progress=how.progress,
             stop=stop,
         )
-        return applying.run(made, writer)
+        return run(made, writer)
 
 
 def _change(made: Plan, session: Session) -> dict[str, Any]:

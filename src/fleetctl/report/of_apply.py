@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from better_compute.domain.policy.secrets import mask_text
-from fleetctl.journal import Outcome, Status
+from fleetctl.apply.journal import Outcome, Status
 from fleetctl.plan import Plan
 from fleetctl.report import forms, parts, problems
 from fleetctl.report.parts import Header

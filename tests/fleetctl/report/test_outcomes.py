@@ -9,10 +9,10 @@ import pytest
 from better_compute.domain.ids import DERIVATION
 from better_compute.domain.policy.secrets import SENSITIVE
 from better_compute.domain.problems import VERSION_CONFLICT, Problem, Source
+from fleetctl.apply.journal import Outcome, Status
 from fleetctl.comparison.compare import compared
 from fleetctl.diff import ABSENT, Change
 from fleetctl.drift import Drift, Drifted
-from fleetctl.journal import Outcome, Status
 from fleetctl.plan import Plan
 from fleetctl.report.of_apply import of_apply
 from fleetctl.report.of_drift import of_drift

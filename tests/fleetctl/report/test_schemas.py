@@ -10,12 +10,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from better_compute.domain.problems import Problem
+from fleetctl.apply.journal import Outcome
 from fleetctl.comparison.compare import compared
 from fleetctl.drift import find
 from fleetctl.fleet_diff import Side, compare
 from fleetctl.formatting import FormattedFile
 from fleetctl.history import History
-from fleetctl.journal import Outcome
 from fleetctl.report import schemas
 from fleetctl.report.of_apply import of_apply
 from fleetctl.report.of_drift import of_drift

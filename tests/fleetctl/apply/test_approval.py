@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from better_compute.client import Client
-from fleetctl import approval
-from fleetctl.approval import SavedOperation, SavedPlan, _differences
+from fleetctl.apply import approval
+from fleetctl.apply.approval import SavedOperation, SavedPlan, _differences
 from fleetctl.consequences import Consequences
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_STALE, Stop

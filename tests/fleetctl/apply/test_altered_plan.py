@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fleetctl import approval
-from fleetctl.approval import MAY_MOVE
+from fleetctl.apply import approval
+from fleetctl.apply.approval import MAY_MOVE
 from fleetctl.consequences import Consequences
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_STALE, Stop

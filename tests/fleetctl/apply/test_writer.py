@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from fleetctl.journal import Outcome
+from fleetctl.apply.journal import Outcome
 from tests.e2e.edge import Asked, Bend, apply_over, bent, planned, refusal, straight
 from tests.e2e.homes import Home, entry
 

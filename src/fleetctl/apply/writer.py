@@ -32,8 +32,8 @@ from better_compute.domain.problems import (
     Problem,
 )
 from better_compute.domain.state import Pool, QuotaRow, Terms
+from fleetctl.apply.journal import Journal, Outcome
 from fleetctl.diff import Change, offer_changes, owner_changes, policy_changes
-from fleetctl.journal import Journal, Outcome
 from fleetctl.plan import Operation, Plan
 
 if TYPE_CHECKING:
