@@ -238,7 +238,7 @@ def test_a_reader_that_raises_what_nobody_expects_breaks_the_law(monkeypatch: py
     def mistaken(*_: Any, **__: Any) -> None:
         raise KeyError("pools")
 
-    monkeypatch.setattr("fleetctl.session.load", mistaken)
+    monkeypatch.setattr("fleetctl.session.opening.load", mistaken)
     with pytest.raises(AssertionError, match="this should not have happened"):
         check_some()
 

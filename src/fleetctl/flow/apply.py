@@ -39,7 +39,7 @@ from fleetctl.report.of_apply import of_apply
 from fleetctl.report.plan_file import saved_plan
 from fleetctl.report.saved import file_bytes
 from fleetctl.request import Frame, Request
-from fleetctl.session import Session, opened, read, read_again
+from fleetctl.session.opening import Session, opened, read, read_again
 from fleetctl.words import short
 
 

@@ -13,7 +13,7 @@ from fleetctl.outputs import Kept
 from fleetctl.report.of_drift import of_drift
 from fleetctl.report.saved import file_bytes
 from fleetctl.request import Request
-from fleetctl.session import opened, read
+from fleetctl.session.opening import opened, read
 
 
 def drift(request: Request, *, out: Path | None = None) -> Finished:

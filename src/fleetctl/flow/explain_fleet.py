@@ -7,7 +7,6 @@ from contextlib import suppress
 from better_compute.domain.policy.urls import mask_cut
 from better_compute.domain.problems import did_you_mean
 from fleetctl import explain as explaining
-from fleetctl import target
 from fleetctl.catalogue import Entry
 from fleetctl.catalogue.told import may_be_pool, near
 from fleetctl.desired import Desired
@@ -18,7 +17,8 @@ from fleetctl.report.forms import ExplanationReport
 from fleetctl.report.of_explain import of_explained
 from fleetctl.report.of_topic import of_topic
 from fleetctl.request import Request
-from fleetctl.session import connected, read
+from fleetctl.session import target
+from fleetctl.session.opening import connected, read
 
 _CHECK = "check."
 _SHOWN = 200

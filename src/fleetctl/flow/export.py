@@ -16,7 +16,7 @@ from fleetctl.files.text import MAX_BYTES
 from fleetctl.flow.finished import FileText
 from fleetctl.flow.rooted import rooted
 from fleetctl.request import Request
-from fleetctl.session import opened
+from fleetctl.session.opening import opened
 from fleetctl.spelling import in_ascii
 from fleetctl.words import count
 

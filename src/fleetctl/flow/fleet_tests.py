@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from better_compute.domain.problems import ComputeError
-from fleetctl import snapshot, target
+from fleetctl import snapshot
 from fleetctl.desired import Desired
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_BLOCKED, EXIT_ERROR, EXIT_OK, Stop
@@ -24,7 +24,8 @@ from fleetctl.live import Live
 from fleetctl.report.of_tests import of_tests
 from fleetctl.report.problems import problem
 from fleetctl.request import Request
-from fleetctl.session import offline
+from fleetctl.session import target
+from fleetctl.session.opening import offline
 
 _CALLER = "caller"
 """Stands in where neither files nor environment name one: ids of a test are nobody's."""

@@ -28,8 +28,8 @@ def pool_id(request: Request, key: str, tenant: str | None, caller: str | None) 
 
 
 def _of_files(request: Request, key: str, tenant: str | None, caller: str | None) -> forms.IdReport:
-    from fleetctl import target  # not at the top, nor below: what is given whole needs no files
     from fleetctl.desired.load import load
+    from fleetctl.session import target  # not at the top, nor below: what is given whole needs no files
 
     wished = load(request.path, caller=caller or request.caller)
     asked = {name for name, given in ((TENANT, tenant), (CALLER, caller)) if given is None}

@@ -14,7 +14,7 @@ from fleetctl.guards import Tally
 from fleetctl.machine.signals import killable
 from fleetctl.plan import Plan
 from fleetctl.report.problems import in_files
-from fleetctl.session import Session
+from fleetctl.session.opening import Session
 
 
 @dataclass(frozen=True, slots=True)

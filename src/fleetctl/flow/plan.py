@@ -11,7 +11,7 @@ from fleetctl.flow.told import plan_report
 from fleetctl.outputs import Kept
 from fleetctl.report.saved import file_bytes
 from fleetctl.request import Request
-from fleetctl.session import opened, read
+from fleetctl.session.opening import opened, read
 
 
 def plan(request: Request, *, out: Path | None = None, lifetime: int | None = None, detailed: bool = False) -> Finished:

@@ -9,7 +9,7 @@ from fleetctl.flow.finished import FileText
 from fleetctl.flow.rooted import rooted
 from fleetctl.outputs import Kept
 from fleetctl.request import Request
-from fleetctl.session import opened
+from fleetctl.session.opening import opened
 
 
 def snapshot(request: Request, out: Path | None) -> FileText:

@@ -7,7 +7,7 @@ from fleetctl.flow.judge import Judged
 from fleetctl.report.forms import PlanReport
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
-from fleetctl.session import Session
+from fleetctl.session.opening import Session
 
 
 def header(session: Session, expires_at: int | None = None) -> Header:

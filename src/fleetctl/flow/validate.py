@@ -11,7 +11,7 @@ from fleetctl.flow.finished import Finished
 from fleetctl.report.of_validate import of_validate
 from fleetctl.report.problems import in_files
 from fleetctl.request import Request
-from fleetctl.session import read
+from fleetctl.session.opening import read
 
 
 def validate(request: Request) -> Finished:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fleetctl import target
 from fleetctl.errors import EXIT_OK
 from fleetctl.flow.finished import Finished
 from fleetctl.machine import clock
 from fleetctl.report.of_whoami import of_whoami
 from fleetctl.request import Request
-from fleetctl.session import connected, read
+from fleetctl.session import target
+from fleetctl.session.opening import connected, read
 
 
 def whoami(request: Request) -> Finished:

@@ -1,4 +1,4 @@
-"""A session: files read, target chosen, control plane reached, live state read."""
+"""A session is opened: files read, target chosen, control plane reached, live state read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from better_compute.domain.problems import ComputeError, Problem, did_you_mean
-from fleetctl import history, target
+from fleetctl import history
 from fleetctl import live as reading
 from fleetctl.base import bases, trees
 from fleetctl.base.bases import Base
@@ -24,6 +24,7 @@ from fleetctl.files import FilesError
 from fleetctl.live import Live
 from fleetctl.machine import collector
 from fleetctl.request import Request
+from fleetctl.session import target
 
 if TYPE_CHECKING:
     from better_compute.bootstrap import Connection

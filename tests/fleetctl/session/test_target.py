@@ -18,10 +18,10 @@ from better_compute.domain.problems import (
     ComputeError,
     Problem,
 )
-from fleetctl import target
 from fleetctl.desired import Desired, Embedded, Place
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.files import read_text
+from fleetctl.session import target
 
 HERE = Path("/fleet")
 URL = "https://compute.example.com"
