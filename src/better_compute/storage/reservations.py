@@ -79,8 +79,11 @@ _PROVIDED = (
 @lru_cache
 def _page(begun: bool, *, owned: bool, live: bool, by_state: bool) -> Select[Any]:
     """In pools that a tenant owns, or its own in any: the rest of the pool that the page before ended in (`begun`), or
-    the pools after it. `live`: it may be answered by the index of those that live."""
+    the pools after it. `live`: those of whole pools are found by the index of those that live."""
     pool_id = _S.pool_id
+    # Those of a whole pool that live in an order that no index has: no database is tempted to go through all that are
+    # over in the order of their ids.
+    key = _S.id.concat("") if live and owned else _S.id
     page = _HELD
     if owned:
         pool_id = t.authz.c.pool_id
@@ -90,14 +93,14 @@ def _page(begun: bool, *, owned: bool, live: bool, by_state: bool) -> Select[Any
     else:
         page = page.where(_S.tenant_id == bindparam("seer"))
     if begun:
-        page = page.where(pool_id == bindparam("pool_id"), _S.id > bindparam("after"))
+        page = page.where(pool_id == bindparam("pool_id"), key > bindparam("after"))
     else:
         page = page.where(pool_id > bindparam("pool_id"))
     if by_state:
         page = page.where(_S.state.in_(bindparam("states", expanding=True)))
     if live:
         page = page.where(LIVE)
-    return page.order_by(pool_id, _S.id).limit(bindparam("size"))
+    return page.order_by(pool_id, key).limit(bindparam("size"))
 
 
 class ReservationTx(BookingTx):

@@ -18,7 +18,17 @@ from better_compute.domain.hosts import Host, NodeResource
 from better_compute.domain.inventory import Inventory
 from better_compute.domain.nodes import Node
 from better_compute.domain.placement import choose
-from better_compute.domain.reservations import Reservation, Selectors, activate, canonical, end, place, wait
+from better_compute.domain.reservations import (
+    LIVE,
+    Reservation,
+    Selectors,
+    activate,
+    canonical,
+    end,
+    fail,
+    place,
+    wait,
+)
 from better_compute.domain.state import PoolState, Provided, Work
 from better_compute.service.ports import HeldReservation, ReservationQuery, Tx
 from better_compute.storage import SqlStore
@@ -172,6 +182,18 @@ def test_a_step_from_a_state_that_it_is_not_in_is_a_fault(pools: SqlStore) -> No
     with pytest.raises(RuntimeError):
         save(pools, first, end(first, NOW + 3))
     assert pool_state(pools).rows("acme")["gpu"].used == 0
+
+
+@pytest.mark.parametrize("step", [wait, fail])
+def test_one_that_is_over_takes_no_step_that_was_meant_for_it_while_it_waited(
+    pools: SqlStore, step: Callable[..., Reservation]
+) -> None:
+    """Nothing is booked or given back here: the state alone tells."""
+    first = save(pools, None, a_reservation())
+    over = save(pools, first, end(first, NOW + 2))
+    with pytest.raises(RuntimeError):
+        save(pools, first, step(first, "quota", *((NOW + 3,) if step is fail else ())))
+    assert pools.view(lambda tx: tx.reservation("rsv_1")) == HeldReservation(over, "root", archived=False)
 
 
 def test_a_second_one_of_an_id_is_never_taken_for_the_first(pools: SqlStore) -> None:
@@ -651,10 +673,17 @@ def test_what_lives_is_found_among_much_that_is_over(sqlite_url: str) -> None:
             store.view(lambda tx: tx.pools_with("pending"))
             store.view(lambda tx: tx.oldest("pool_1", "pending", 50, None))
             store.view(lambda tx: tx.pending("pool_1", "acme"))
+            for states in (LIVE[:1], LIVE):
+                for pool_id in (None, "pool_1"):
+                    query = ReservationQuery(tenant_id="acme", limit=10, pool_id=pool_id, states=states)
+                    store.view(lambda tx, q=query: tx.reservations(q))  # type: ignore[misc]
         plans = [
             store._database.read(lambda c, s=s: explained(c, s))  # type: ignore[misc]
             for s in statements
             if s.startswith("SELECT")
         ]
-        assert len(plans) == 3
-        assert all("ix_reservations_live" in plan for plan in plans)
+        of_pools, its_own = plans[3::2], plans[4::2]
+        assert (len(of_pools), len(its_own)) == (4, 4)
+        assert all("ix_reservations_live" in plan for plan in (*plans[:3], *of_pools))
+        assert all("ix_reservations_tenant_id" in plan for plan in its_own), "of others nothing is read"
+        assert "COVERING INDEX ix_reservations_live" in plans[2], "under the pool's lock no reservation is read"

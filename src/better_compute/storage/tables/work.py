@@ -11,7 +11,8 @@ LIVE = sql("state IN ('pending', 'placed', 'active')")
 """What the partial index holds: a question has these very words in it, or the index does not answer it."""
 
 # `node_id` refers to no table: a machine may leave when what ran on it has ended. Those that are over are many and
-# asked for seldom; those that live are found by the partial index, the oldest of a state first.
+# asked for seldom; those that live are found by the partial index, the oldest of a state first, and counted by it alone
+# by their tenants.
 reservations = Table(
     "reservations",
     metadata,
@@ -39,6 +40,7 @@ reservations = Table(
         "state",
         "created_at",
         "id",
+        "tenant_id",
         sqlite_where=LIVE,
         postgresql_where=LIVE,
     ),

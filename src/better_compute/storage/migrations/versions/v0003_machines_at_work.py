@@ -55,7 +55,7 @@ def _reservations() -> None:
     op.create_index(
         "ix_reservations_live",
         "reservations",
-        ["pool_id", "state", "created_at", "id"],
+        ["pool_id", "state", "created_at", "id", "tenant_id"],
         sqlite_where=LIVE,
         postgresql_where=LIVE,
     )
