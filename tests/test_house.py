@@ -140,6 +140,16 @@ def test_the_import_contracts_leave_no_module_out() -> None:
     )
 
 
+def test_the_map_of_fleetctl_has_its_layers() -> None:
+    """Each line of it names those of one layer."""
+    contracts = PROJECT["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract.get("containers") == ["fleetctl"])
+    text = ast.get_docstring(ast.parse((SRC / "fleetctl" / "__init__.py").read_text())) or ""
+    lines = re.findall(r"^- .*(?:\n  .*)*", text, re.MULTILINE)
+    named = [sorted(re.findall(r"`([a-z_]+)`", line)) for line in lines]
+    assert named == [sorted(re.findall(r"\w+", layer)) for layer in layers]
+
+
 def test_every_renderer_is_under_the_contract_that_none_knows_another() -> None:
     (contract,) = (c for c in PROJECT["tool"]["importlinter"]["contracts"] if c["type"] == "independence")
     renderers = {path.stem for path in (SRC / "fleetctl" / "render").iterdir()} - {"__init__", "__pycache__"}
