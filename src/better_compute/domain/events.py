@@ -95,6 +95,12 @@ class NodeUpdated(Event):
     after: Node
 
 
+def changed_machine(pool: Pool, before: Node, after: Node) -> Event:
+    """What is told of a machine that is not what it was, by whatever it became so."""
+    kind = NodeUpdated if after.quarantined in (None, before.quarantined) else NodeQuarantined
+    return kind(owner_id=pool.owner_id, pool_id=pool.id, before=before, after=after)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRemoved(Event):
     type = "node.removed"

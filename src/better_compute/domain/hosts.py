@@ -10,7 +10,7 @@ from typing import Any
 
 from better_compute.domain.devices import Device, devices_of, follow
 from better_compute.domain.inventory import MIB_PER_GIB, Inventory
-from better_compute.domain.nodes import Node, unbooked
+from better_compute.domain.nodes import Node, judged
 from better_compute.domain.policy.values import effective_ratio
 from better_compute.domain.state import Pool
 
@@ -75,9 +75,9 @@ def vps_hosts(pool: Pool, host: Host) -> Host:
 
 def capacity_hosts(pool: Pool, host: Host) -> Host:
     """`capacity.hosts`: the devices and the huge pages of every pool; outside of vps-host pools vcpu and memoryGiB
-    (less the huge page pools), each less what hostReserve keeps back, times its ratio. A model that a machine had as
-    what was booked alone goes with the booking."""
-    if not host.is_booked and (node := unbooked(host.node)) is not host.node:
+    (less the huge page pools), each less what hostReserve keeps back, times its ratio. What a machine is follows from
+    its inventory too, by the rules of today."""
+    if (node := judged(pool, host.node, booked=host.is_booked)) is not host.node:
         host = replace(host, node=node)
     held = host.devices
     if (devices := tuple(follow(held, devices_of(pool, host.node)))) != held:

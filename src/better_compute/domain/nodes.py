@@ -76,16 +76,28 @@ def report(pool: Pool, node: Node, inventory: Inventory, *, booked: bool) -> Nod
     also when it is quarantined or shows no GPU."""
     if problems := check_inventory(inventory):
         return Refused(tuple(problems))
-    after = _understood(pool, replace(node, inventory=inventory, gpu_model=None, quarantined=None))
-    if isinstance(after, Node) and after.gpu_model is None and booked:
-        return replace(after, gpu_model=node.gpu_model)
-    return after
+    now_is = replace(node, inventory=inventory)
+    after = _understood(pool, now_is)
+    return after if isinstance(after, Refused) else _as_booked(after, now_is, booked=booked)
 
 
-def unbooked(node: Node) -> Node:
-    """The machine once nothing of it is booked: a model that it had as what was booked alone is gone."""
-    shows_it = node.quarantined is None and node.inventory.gpus
-    return node if shows_it or node.gpu_model is None else replace(node, gpu_model=None)
+def judged(pool: Pool, node: Node, *, booked: bool) -> Node:
+    """The machine as if it reported today what it has: it is understood by today's rules, whatever the rules were when
+    it joined. One that would be refused by now is quarantined; a model that it had as what was booked alone goes with
+    the booking. The node itself where nothing is to change."""
+    if node.role != "host":
+        return node
+    after = _understood(pool, node)
+    if isinstance(after, Refused):
+        stranger = next(name for name in node.inventory.gpus if family_of(name) != pool.gpu_model)
+        after = replace(node, gpu_model=None, quarantined=stranger)
+    after = _as_booked(after, node, booked=booked)
+    return node if after == node else after
+
+
+def _as_booked(after: Node, before: Node, *, booked: bool) -> Node:
+    """A machine that shows no model keeps the one that it is booked as."""
+    return replace(after, gpu_model=before.gpu_model) if booked and after.gpu_model is None else after
 
 
 def set_control(
@@ -166,6 +178,7 @@ def _gpu(policy: Mapping[str, Any]) -> Mapping[str, Any]:
 def _understood(pool: Pool, node: Node) -> Node | Refused:
     """The node by what its GPUs are: of the pool's model; quarantined where one is not understood; refused where one
     is of another model."""
+    node = replace(node, gpu_model=None, quarantined=None)
     families = {name: family_of(name) for name in dict.fromkeys(node.inventory.gpus)}
     for name, family in families.items():
         if family is None or not _is_understood(pool, node.inventory, name, family):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from better_compute.domain import nodes
-from better_compute.domain.events import Event, NodeQuarantined, NodeRemoved, NodeUpdated
+from better_compute.domain.events import NodeRemoved, changed_machine
 from better_compute.domain.hosts import Host, fitted
 from better_compute.domain.inventory import Inventory
 from better_compute.domain.nodes import Node
 from better_compute.domain.problems import ComputeError, Refused
-from better_compute.domain.state import Pool, PoolState
+from better_compute.domain.state import PoolState
 from better_compute.service.core import Service, absent, known, owned
 from better_compute.service.pages import Key, first, page
 from better_compute.service.ports import Caller, Tx
@@ -133,12 +133,6 @@ def _changed(
     if now_is.node == before:
         return before, False
     state.rollup = nodes.count_node(nodes.count_node(state.rollup, before, -1), now_is.node)
-    event = service.record(caller, _event(pool, before, now_is.node), service.clock())
+    event = service.record(caller, changed_machine(pool, before, now_is.node), service.clock())
     tx.save_hosts([(host, now_is)], state, [event])
     return now_is.node, True
-
-
-def _event(pool: Pool, before: Node, after: Node) -> Event:
-    if after.quarantined not in (None, before.quarantined):
-        return NodeQuarantined(owner_id=pool.owner_id, pool_id=pool.id, before=before, after=after)
-    return NodeUpdated(owner_id=pool.owner_id, pool_id=pool.id, before=before, after=after)

@@ -143,7 +143,9 @@ class TestTotals:
 
 
 @pytest.mark.parametrize(
-    "node", [{"role": "infra"}, {"quarantined": "Quux"}, {"control": "tenant"}], ids=lambda node: next(iter(node))
+    "node",
+    [{"role": "infra"}, {"inventory": replace(MACHINE, gpus=("Quux",))}, {"control": "tenant"}],
+    ids=["infra", "quarantined", "a tenant's"],
 )
 class TestAMachineThatCannotBeBooked:
     def test_has_no_rows(self, node: dict[str, Any]) -> None:

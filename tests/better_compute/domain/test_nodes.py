@@ -116,6 +116,46 @@ class TestAReport:
         assert nodes.report(a_pool(), before, before.inventory, booked=False) == before
 
 
+class TestAMachineThatIsJudgedAnew:
+    """It joined by the rules of then."""
+
+    CUT = a_pool(sharing="mig", policy={"gpu": {"mig": {"devices": {"1g.10gb": 7}}}})
+
+    @pytest.mark.parametrize(
+        ("pool", "gpus", "by"),
+        [
+            (CUT, (MIG, f"{H100} MIG 9g.99gb"), f"{H100} MIG 9g.99gb"),
+            (a_pool(), (H100, MIG), MIG),
+            (a_pool(), (H100, "Quux", "NVIDIA H200"), "Quux"),
+            (a_pool(), (H100, "NVIDIA H200"), "NVIDIA H200"),
+        ],
+        ids=["no card makes it", "no pool for it", "not understood", "of another model"],
+    )
+    def test_is_quarantined_by_what_no_rule_of_today_takes(self, pool: Pool, gpus: tuple[str, ...], by: str) -> None:
+        before = a_node(inventory=of(*gpus))
+        after = nodes.judged(pool, before, booked=False)
+        assert after == replace(before, quarantined=by, gpu_model=None)
+        assert nodes.judged(pool, after, booked=False) is after
+        assert nodes.judged(pool, before, booked=True) == replace(before, quarantined=by), "it is booked as what it was"
+
+    def test_is_understood_by_now(self) -> None:
+        before = a_node(quarantined="NVIDIA H100 80GB HBM3", gpu_model=None)
+        assert nodes.judged(a_pool(), before, booked=False) == a_node()
+
+    def test_is_left_as_it_is_where_that_is_right(self) -> None:
+        for there in (a_node(), a_node(inventory=of(), gpu_model=None), a_node(inventory=of(H100, vramGiB="lots"))):
+            assert nodes.judged(a_pool(), there, booked=False) is there
+
+    def test_loses_the_model_that_it_had_as_what_was_booked_alone(self) -> None:
+        before = a_node(inventory=of())
+        assert nodes.judged(a_pool(), before, booked=True) is before
+        assert nodes.judged(a_pool(), before, booked=False) == replace(before, gpu_model=None)
+
+    def test_is_nobodys_capacity_where_it_is_no_host(self) -> None:
+        infra = a_node(role="infra", inventory=of("NVIDIA H200"))
+        assert nodes.judged(a_pool(), infra, booked=False) is infra
+
+
 class TestAChangeOfHands:
     def changed(self, before: Node, *, others: int = 0, booked: bool = False, **after: Any) -> Node | Refused:
         stated = {"control": before.control, "owner_tenant_id": before.owner_tenant_id, **after}

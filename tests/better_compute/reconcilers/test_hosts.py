@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from sqlalchemy import text
 
 from better_compute.domain import hosts as rules
 from better_compute.domain.hosts import Host
+from better_compute.domain.nodes import count_node
 from better_compute.domain.state import Pool
 from better_compute.reconcilers import hosts
 from better_compute.reconcilers.hosts import Keeper
@@ -18,6 +20,7 @@ from better_compute.service.ports import Tx
 from better_compute.service.ports.machines import HostLook
 from better_compute.storage.store import SqlTx
 from tests.better_compute.plane import CARD, Plane
+from tests.builders import an_event
 from tests.statements import counted
 
 
@@ -393,7 +396,10 @@ def test_of_hosts_that_are_alike_the_one_that_lost_a_row_is_mended(either: Plane
     assert kept(either) == (0, 0)
 
 
-@pytest.mark.parametrize("told", ["control = 'tenant'", "quarantined = 'Quux'", "role = 'infra'"])
+QUUX = """quarantined = 'Quux', inventory = replace(inventory, '"gpus":[]', '"gpus":["Quux"]')"""
+
+
+@pytest.mark.parametrize("told", ["control = 'tenant'", QUUX, "role = 'infra'"])
 def test_a_host_is_not_fine_because_one_is_that_needs_nothing(plane: Plane, told: str) -> None:
     """Both have no row: this is right for the one that cannot be booked."""
     pool_id = plane.pool()
@@ -408,3 +414,28 @@ def test_a_host_is_not_fine_because_one_is_that_needs_nothing(plane: Plane, told
     plane.store.transact(change)
     Keeper(plane.service).capacity_hosts()
     assert (rows(plane, first), rows(plane, second)) == ({}, before)
+
+
+def test_a_machine_of_an_older_database_is_judged_as_if_it_reported_today(either: Plane) -> None:
+    """It joined while no rule looked at instances: nothing of it is booked before it is judged."""
+    pool_id = either.pool(ownerQuota={"gpu": 8})
+    right, wrong = joined(either, pool_id, CARD), joined(either, pool_id, "Quux")
+    instance = f"{CARD} MIG 1g.10gb"
+
+    def change(tx: Tx) -> None:
+        host, state = tx.host(wrong), tx.pool_state(pool_id, [])
+        assert host is not None
+        inventory = replace(host.node.inventory, gpus=(instance, instance))
+        then = replace(host.node, inventory=inventory, quarantined=None, gpu_model="H100")
+        state.rollup = count_node(count_node(state.rollup, host.node, -1), then)
+        event = an_event("evt_then", pool_id=pool_id)
+        tx.save_hosts([(host, replace(host, node=then))], state, [event])
+
+    either.store.transact(change)
+    assert kept(either) == (0, 1)
+    assert kept(either) == (0, 0)
+    shown = [either.ask("sa_fleet", "nodes/get", nodeId=node_id).data for node_id in (right, wrong)]
+    assert [node.get("quarantined") for node in shown] == [None, instance]
+    assert [node["devices"]["total"] for node in shown] == [1, 0]
+    rollup = either.get(pool_id)["rollup"]
+    assert (rollup["hostNodes"], rollup["gpus"], rollup["instances"], rollup["models"]) == (1, 1, 0, {"H100": 1})
