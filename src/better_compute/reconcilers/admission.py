@@ -35,7 +35,8 @@ MOST = 50
 """So many are let in by one transaction: others wait for its lock."""
 
 LONGEST = 10.0
-"""Seconds after which a round asks billing no more: whatever else is due waits for its end."""
+"""Seconds after which a round asks billing no more: whatever else is due waits for its end. What it was not asked about
+by then is told of as placed once more."""
 
 _Heard = Mapping[Spending, Verdict | None]
 """What billing was asked, and its word; None where it gave none."""
@@ -53,6 +54,10 @@ class Inquiry:
     silent: bool
     heard: dict[Spending, Verdict | None] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
+    wanted: set[str] = field(default_factory=set)
+    """The pools in which something needs its word."""
+    cut: set[str] = field(default_factory=set)
+    """Those in which there was no time for a question that was never asked."""
 
     @classmethod
     def begin(cls, service: Service) -> Inquiry:
@@ -66,12 +71,16 @@ class Inquiry:
         self.chance.shuffle(found)
         return found
 
-    def ask(self, pool: Pool, placed: list[Reservation]) -> None:
+    def ask(self, pool: Pool, needing: list[Reservation]) -> None:
         """About those that need its word, while there is time."""
-        for reservation in self.mixed(placed):
+        for reservation in self.mixed(needing):
             asked = spending(pool, reservation)
-            if asked is not None and self.heard.get(asked) is None and self.service.stopwatch() < self.until:
+            if asked is None or self.heard.get(asked) is not None:
+                continue
+            if self.service.stopwatch() < self.until:
                 self.heard[asked] = self._hear(asked)
+            elif asked not in self.heard:
+                self.cut.add(pool.id)
 
     def _hear(self, asked: Spending) -> Verdict | None:
         if self.silent:
@@ -99,20 +108,26 @@ def admit_all(service: Service, pools: Collection[str] | None = None) -> Counter
     if not due:
         return done
     inquiry = Inquiry.begin(service)
-    for pool_id in inquiry.mixed(due):
-        failure = f"the reservations that are placed in pool {pool_id} did not all become active"
-        done += attempt(partial(admit_in, service, pool_id, inquiry), failure) or Counter()
+    failure = "the reservations that are placed in pool {} did not all become active"
+    for pool_id in due:
+        done += attempt(partial(_admit_in, service, pool_id, inquiry, asks=False), failure.format(pool_id)) or Counter()
+    # What needs no word of billing has waited for none.
+    for pool_id in inquiry.mixed(inquiry.wanted):
+        done += attempt(partial(_admit_in, service, pool_id, inquiry, asks=True), failure.format(pool_id)) or Counter()
     return done
 
 
-def admit_in(service: Service, pool_id: str, inquiry: Inquiry) -> Counter[str]:
-    """Let in all that is placed in one pool: each becomes active, fails, or stays with the reason of today."""
+def _admit_in(service: Service, pool_id: str, inquiry: Inquiry, *, asks: bool) -> Counter[str]:
+    """Let in all that is placed in one pool: each becomes active, fails, or stays with the reason of today. Where
+    billing is not asked, what needs its word stays as it is."""
     last, done = None, Counter[str]()
     while True:
         pool, placed, stranded = service.store.view(partial(_placed, pool_id, last))
-        if not placed:
-            return done
-        inquiry.ask(pool, [reservation for reservation in placed if reservation.id not in stranded])
+        needing = [r for r in placed if r.id not in stranded and spending(pool, r) is not None]
+        if asks:
+            inquiry.ask(pool, needing)
+        elif needing:
+            inquiry.wanted.add(pool_id)
         # Where nothing is to change, such as while billing is silent, no lock is asked for.
         if any(_next(pool, stranded, inquiry.heard, service.clock(), each) != each for each in placed):
             some = service.store.transact(partial(_some, service, pool_id, last, inquiry.heard))
@@ -120,8 +135,11 @@ def admit_in(service: Service, pool_id: str, inquiry: Inquiry) -> Counter[str]:
                 service.after_freed(pool_id)
             done += some
         if len(placed) < MOST:
-            return done
+            break
         last = placed[-1]
+    if pool_id in inquiry.cut:
+        service.after_placed(pool_id)
+    return done
 
 
 def _placed(pool_id: str, after: Reservation | None, tx: Tx) -> tuple[Pool, list[Reservation], set[str]]:

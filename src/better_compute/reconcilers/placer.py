@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from better_compute.domain import reservations as rules
+from better_compute.domain.placement import Place
 from better_compute.domain.reservations import Reservation
 from better_compute.domain.state import PoolState
 from better_compute.reconcilers.waiting import pools_where
@@ -26,6 +27,9 @@ MOST = 50
 LONGEST = 0.05
 """So many wishes are tried in one transaction, and after so many seconds with the pool's lock no other one is
 begun: others wait for the lock."""
+
+SEARCH = 1.0
+"""Seconds after which one turn looks at hosts for no other wish: other pools wait for their turns."""
 
 _Kind = tuple[object, ...]
 """What makes two wishes alike to every host."""
@@ -66,8 +70,7 @@ class Turns:
         done = Counter[str]()
         for pool_id, so_far in list(self._passes.items()):
             failure = f"the reservations that wait in pool {pool_id} were not all tried"
-            try_some = partial(_some, self._service, pool_id, so_far)
-            turn = attempt(partial(self._service.store.transact, try_some), failure)
+            turn = attempt(partial(_turn, self._service, pool_id, so_far), failure)
             further, some = turn or (None, Counter())
             self._note(pool_id, further)
             done += some
@@ -95,37 +98,74 @@ def place_all(service: Service, pools: Collection[str] | None = None) -> Counter
     return done
 
 
-def _some(service: Service, pool_id: str, so_far: _Pass, tx: Tx) -> tuple[_Pass | None, Counter[str]]:
-    """Try the next ones: how far the pass has come, None at its end; and how many came to which state."""
+def _turn(service: Service, pool_id: str, so_far: _Pass) -> tuple[_Pass | None, Counter[str]]:
+    """Try the next ones: how far the pass has come, None at its end; and how many came to which state.
+
+    Hosts are looked for while nobody waits for a lock: it takes long where many have what is selected and none has
+    room. What comes free between that and the lock is told to the turns, and all is gone through once more.
+    """
+    seen = service.store.view(partial(_look, service, pool_id, so_far))
+    if not seen.changes:
+        return seen.further, Counter()
+    return service.store.transact(partial(_some, service, pool_id, so_far, seen))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The next wishes, so many, as they would come out: whether any is to change, how far the pass has come then, and
+    all that no host has room for."""
+
+    count: int
+    changes: bool
+    further: _Pass | None
+    hopeless: frozenset[_Kind]
+
+
+def _look(service: Service, pool_id: str, so_far: _Pass, tx: Tx) -> _Seen:
+    begun = service.stopwatch()
+    waiting = tx.oldest(pool_id, "pending", MOST, so_far.last)
+    state = tx.pool_state(pool_id, {wish.tenant_id for wish in waiting})
+    bookings = Bookings(service, tx, ACTOR, known(state), service.clock())
+    hopeless, changes = set(so_far.hopeless), False
+    for tried, wish in enumerate(waiting, start=1):
+        changes |= _next(bookings, state, wish, hopeless)[0] != wish
+        if tried == MOST or service.stopwatch() - begun >= SEARCH:
+            found = frozenset(hopeless)
+            return _Seen(tried, changes, _Pass(wish, found), found)
+    return _Seen(len(waiting), changes, None, frozenset(hopeless))
+
+
+def _some(service: Service, pool_id: str, so_far: _Pass, seen: _Seen, tx: Tx) -> tuple[_Pass | None, Counter[str]]:
+    """Try those that were seen, under the lock of their pool."""
     tx.pool(pool_id)  # locks the pool: what waits is read when it stands still
     # With the lock: no time was spent before, and nothing of others happened later.
     begun, now = service.stopwatch(), service.clock()
-    waiting = tx.oldest(pool_id, "pending", MOST, so_far.last)
-    if not waiting:
-        return None, Counter()
+    waiting = tx.oldest(pool_id, "pending", seen.count, so_far.last)
     state = tx.pool_state(pool_id, {wish.tenant_id for wish in waiting})
     bookings = Bookings(service, tx, ACTOR, known(state), now)
-    hopeless = set(so_far.hopeless)
-    for tried, wish in enumerate(waiting, start=1):
-        _try(bookings, state, wish, hopeless)
-        if tried == MOST or service.stopwatch() - begun >= LONGEST:
+    hopeless = set(seen.hopeless)
+    for wish in waiting:
+        after, place = _next(bookings, state, wish, hopeless)
+        bookings.save(wish, after, place)
+        if place is not None:
+            state.quotas[wish.tenant_id] = rules.add_use(state.rows(wish.tenant_id), wish.resources)
+        if service.stopwatch() - begun >= LONGEST:
             return _Pass(wish, frozenset(hopeless)), bookings.done
-    return None, bookings.done
+    return seen.further and replace(seen.further, hopeless=frozenset(hopeless)), bookings.done
 
 
-def _try(bookings: Bookings, state: PoolState, wish: Reservation, hopeless: set[_Kind]) -> None:
-    """One wish; `state` and what is `hopeless` are brought up to date."""
-    rows = state.rows(wish.tenant_id)
+def _next(
+    bookings: Bookings, state: PoolState, wish: Reservation, hopeless: set[_Kind]
+) -> tuple[Reservation, Place | None]:
+    """The wish after this turn, and its place if it is given one; what is `hopeless` is brought up to date."""
     if reason := rules.why_failed(state, wish, bookings.now):
-        bookings.save(wish, rules.fail(wish, reason, bookings.now))
-    elif rules.check_room(rows, wish.resources):
-        bookings.save(wish, rules.wait(wish, rules.QUOTA))
-    elif (kind := _kind(wish)) in hopeless or (place := bookings.find(wish)) is None:
-        bookings.save(wish, rules.wait(wish, rules.NO_CAPACITY))
+        return rules.fail(wish, reason, bookings.now), None
+    if rules.check_room(state.rows(wish.tenant_id), wish.resources):
+        return rules.wait(wish, rules.QUOTA), None
+    if (kind := _kind(wish)) in hopeless or (place := bookings.find(wish)) is None:
         hopeless.add(kind)
-    else:
-        bookings.save(wish, rules.place(wish, place.node_id, bookings.now), place)
-        state.quotas[wish.tenant_id] = rules.add_use(rows, wish.resources)
+        return rules.wait(wish, rules.NO_CAPACITY), None
+    return rules.place(wish, place.node_id, bookings.now), place
 
 
 def _kind(wish: Reservation) -> _Kind:

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -178,6 +179,54 @@ def test_a_round_asks_a_slow_billing_for_so_long_and_goes_on_in_the_next(plane: 
     bills.say = slowly
     assert [admit_all(plane.service)["active"] for _ in range(3)] == [3, 2, 0]
     assert all(shown(plane, r)["state"] == "active" and "reason" not in shown(plane, r) for r in reservations)
+
+
+def test_what_there_was_no_time_to_ask_about_is_told_of_as_placed(plane: Plane) -> None:
+    bills = Bills()
+    billed(plane, bills)
+    pools = [metered_pool(plane, 8) for _ in range(3)]
+    for pool_id in pools:
+        plane.reserve(pool_id)
+
+    def slowly(_: Spending) -> Verdict:
+        plane.time.passed += 6
+        return Verdict(True)
+
+    bills.say = slowly
+    told: list[str] = []
+    assert admit_all(replace(plane.service, placed=told.append)) == {"active": 2}
+    assert len(told) == 1
+    assert set(told) < set(pools)
+    assert admit_all(replace(plane.service, placed=told.append)) == {"active": 1}
+    assert len(told) == 1
+
+
+def test_a_billing_that_says_nothing_is_not_asked_again_at_once(plane: Plane) -> None:
+    bills = Bills()
+    plane.reserve(metered_pool(billed(plane, bills), 8))
+    bills.say = down
+    told: list[str] = []
+    assert admit_all(replace(plane.service, placed=told.append)) == {}
+    assert told == []
+
+
+def test_what_needs_no_word_of_billing_waits_for_none(plane: Plane) -> None:
+    bills = Bills()
+    billed(plane, bills)
+    metered = [metered_pool(plane, 8) for _ in range(4)]
+    free = metered_pool(plane, 8, policy={})
+    for pool_id in metered:
+        plane.reserve(pool_id)
+    waits = plane.reserve(free)
+    seen: list[str] = []
+
+    def says(_: Spending) -> Verdict:
+        seen.append(shown(plane, waits)["state"])
+        return Verdict(True)
+
+    bills.say = says
+    assert admit_all(plane.service) == {"active": 5}
+    assert set(seen) == {"active"}
 
 
 def test_what_would_spend_the_same_is_asked_about_once_in_a_round(

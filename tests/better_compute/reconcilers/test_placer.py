@@ -150,8 +150,9 @@ def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.
     find = Bookings.find
 
     def slowly(self: Bookings, wish: Any) -> Any:
-        plane.time.passed += placer.LONGEST / 2
-        plane.time.now += moved
+        if self.tx._writes:  # type: ignore[attr-defined]
+            plane.time.passed += placer.LONGEST / 2
+            plane.time.now += moved
         return find(self, wish)
 
     monkeypatch.setattr(Bookings, "find", slowly)
@@ -165,7 +166,78 @@ def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.
     monkeypatch.setattr(plane.store, "transact", noted)
     placer.place_all(plane.service)
     assert [seen(plane, one)[0] for one in made] == ["placed"] * 4
-    assert [so_far and so_far.last.id for so_far, _ in transactions] == [made[1], made[3], None]
+    assert [so_far and so_far.last.id for so_far, _ in transactions] == [made[1], made[3]]
+
+
+def test_a_turn_ends_when_hosts_were_looked_at_for_long(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool_id = plane.hosts_pool(1)
+    made = [waiting(plane, pool_id, gpus) for gpus in (2, 3, 4, 5)]
+    find = Bookings.find
+
+    def slowly(self: Bookings, wish: Any) -> Any:
+        plane.time.passed += placer.SEARCH / 2
+        return find(self, wish)
+
+    monkeypatch.setattr(Bookings, "find", slowly)
+    turns = placer.Turns(plane.service)
+    turns.add(None)
+    went: list[Any] = []
+    while turns:
+        turns.go_on()
+        went += [so_far.last and so_far.last.id for so_far in turns._passes.values()]
+    assert went == [made[1], made[3]]
+
+
+def test_hosts_are_looked_for_before_anything_is_locked_and_under_the_lock_once_more(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool_id = plane.hosts_pool()
+    small, large = waiting(plane, pool_id, 1), waiting(plane, pool_id, 2)
+    plane.join(pool_id, CARD)
+    looked: list[tuple[int, bool]] = []
+    find = Bookings.find
+
+    def noted(self: Bookings, wish: Any) -> Any:
+        looked.append((wish.atoms, self.tx._writes))  # type: ignore[attr-defined]
+        return find(self, wish)
+
+    monkeypatch.setattr(Bookings, "find", noted)
+    assert placer.place_all(plane.service) == {"placed": 1}
+    assert looked == [(1, False), (2, False), (1, True)]
+    looked.clear()
+    with counted() as statements:
+        assert placer.place_all(plane.service) == {}
+    assert looked == [(2, False)]
+    assert not [s for s in statements if s.startswith("BEGIN IMMEDIATE")], "nothing is to change"
+    assert [seen(plane, each)[0] for each in (small, large)] == ["placed", "pending"]
+
+
+def test_a_host_that_is_taken_before_the_lock_is_had_is_not_booked_twice(
+    either: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool_id = either.hosts_pool()
+    made = waiting(either, pool_id, 1)
+    either.join(pool_id, CARD)
+    look = placer._look
+
+    def overtaken(*given: Any) -> Any:
+        found = look(*given)
+        taken.append(1)
+        return found
+
+    taken: list[int] = []
+    monkeypatch.setattr(placer, "_look", overtaken)
+    transact = either.store.transact
+
+    def late(work: Any) -> Any:
+        if taken:
+            taken.clear()
+            assert either.reserve(pool_id)["state"] == "placed"
+        return transact(work)
+
+    monkeypatch.setattr(either.store, "transact", late)
+    assert placer.place_all(either.service) == {}
+    assert seen(either, made) == ("pending", "no-capacity")
 
 
 def test_the_wait_for_the_lock_takes_nothing_of_a_transactions_time(
@@ -178,7 +250,7 @@ def test_the_wait_for_the_lock_takes_nothing_of_a_transactions_time(
     begun_here: set[int] = set()
 
     def waits(self: PoolTx, pool: str) -> Any:
-        if id(self) not in begun_here:
+        if self._writes and id(self) not in begun_here:
             plane.time.passed += placer.LONGEST
             plane.time.now += 50
         begun_here.add(id(self))

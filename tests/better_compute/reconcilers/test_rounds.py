@@ -58,7 +58,7 @@ def test_where_something_is_placed_and_nothing_came_free_what_is_pending_is_not_
         tried.append(pool_id)
         return None, Counter()
 
-    monkeypatch.setattr(placer, "_some", noted)
+    monkeypatch.setattr(placer, "_turn", noted)
     plane.reserve(pool_id)
     assert in_pools(plane.service, [pool_id]) == {"active": 1}
     assert tried == [], "nothing is pending: no lock is asked for"
@@ -116,7 +116,7 @@ def test_a_pool_that_breaks_the_placer_keeps_admission_of_others_not_waiting(
     def fails(*_: object) -> None:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr(placer, "_some", fails)
+    monkeypatch.setattr(placer, "_turn", fails)
     assert everywhere(plane.service).reservations == {"active": 2}
     assert shown(plane, reservation)["state"] == "active"
     assert broken in caplog.text
