@@ -20,10 +20,12 @@ from sqlalchemy import Connection, Inspector, event, inspect, text
 from better_compute.bootstrap.arrivals import Machines
 from better_compute.domain.hosts import Host
 from better_compute.domain.inventory import Inventory
+from better_compute.domain.nodes import count_node
 from better_compute.domain.problems import INVALID_INPUT, UNAVAILABLE, ComputeError
+from better_compute.domain.state import Rollup
 from better_compute.storage import SchemaTooNewError, schema
 from better_compute.storage.database import Database
-from better_compute.storage.rows import to_json
+from better_compute.storage.rows import machines_json, to_json
 from better_compute.storage.store import SqlStore
 from better_compute.storage.tables import metadata
 from tests import postgres
@@ -232,6 +234,52 @@ def test_what_the_machines_of_an_older_database_say_is_kept_as_if_they_joined_to
         store.transact(lambda tx: tx.save_hosts([(None, host) for host in hosts]))
         assert migrated == store._database.read(all_said)
     assert len(migrated) == 4 * 1_199
+
+
+THERE = {
+    "pool_1": [("NVIDIA H100 80GB HBM3",) * 4, (), ("NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3 MIG 1g.10gb")],
+    "pool_2": [("NVIDIA-H100-80GB-HBM3-MIG-1c.3g.40gb",) * 2, ("NVIDIA H100 80GB HBM3 MIG 1g.10gb+me",)] * 70,
+    "pool_3": [],
+}
+"""Pool -> the GPUs of its machines; more than are read at once."""
+
+
+def test_what_pools_of_an_older_database_note_of_their_machines_is_counted_as_today(database_url: str) -> None:
+    """It noted no instances, and took them for GPUs."""
+    made_by_0001(database_url, None)
+    there = [
+        a_node(f"{pool_id}_{n}", pool_id=pool_id, inventory=Inventory(gpus=gpus))
+        for pool_id, machines in THERE.items()
+        for n, gpus in enumerate(machines)
+    ]
+    there += [
+        replace(there[0], id="node_odd", quarantined="Quux", gpu_model=None),
+        replace(there[0], id="z", role="infra"),
+    ]
+    recount = {pool_id: Rollup() for pool_id in THERE}
+    for node in there:
+        recount[node.pool_id] = count_node(recount[node.pool_id], node)
+    with database(database_url) as found:
+        for n, pool_id in enumerate(THERE):
+            carry_out(SqlStore(found), create(pool_id=pool_id, idempotency_key=f"k{n}"))
+            noted = json.loads(machines_json(recount[pool_id])) | {"gpus": 140}
+            del noted["instances"]
+            note = {"rollup": json.dumps(noted), "id": pool_id}
+            found.write(lambda c, v=note: c.execute(text("UPDATE pools SET rollup = :rollup WHERE id = :id"), v))  # type: ignore[misc]
+        rows = [asdict(node) | {"inventory": to_json(asdict(node.inventory))} for node in there]
+        columns = "id, pool_id, role, gpu_model, inventory, joined_at, quarantined"
+        values = ", ".join(f":{name}" for name in columns.split(", "))
+        found.write(lambda c: c.execute(text(f"INSERT INTO nodes ({columns}) VALUES ({values})"), rows))
+    with opened(database_url) as store:
+        noted_now = store._database.read(lambda c: c.execute(text("SELECT id, rollup FROM pools")).all())
+    assert {row.id: row.rollup for row in noted_now} == {
+        pool_id: machines_json(rollup) for pool_id, rollup in recount.items()
+    }
+    assert {pool_id: (r.gpus, r.instances) for pool_id, r in recount.items()} == {
+        "pool_1": (4, 1),
+        "pool_2": (0, 210),
+        "pool_3": (0, 0),
+    }
 
 
 def all_said(connection: Connection) -> list[tuple[str, ...]]:
