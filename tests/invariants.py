@@ -118,6 +118,8 @@ def devices_hold_what_is_booked(found: Found) -> Iterator[str]:
     for d in found.devices:
         if d["leaving"] and d["reservation_id"] is None:
             yield f"device {d['position']} of {d['node_id']} is leaving, and nothing holds it"
+        if not (d["leaving"] or _schedulable(found.nodes[d["node_id"]])):
+            yield f"device {d['position']} of {d['node_id']} is there, and the machine cannot be booked"
     free = Counter(d["node_id"] for d in found.devices if d["reservation_id"] is None and not d["leaving"])
     for node in found.nodes.values():
         if node["free"] != (free[node["id"]] if _schedulable(node) else 0):

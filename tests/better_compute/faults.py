@@ -12,8 +12,10 @@ from better_compute.domain import hosts, nodes, offers, pools
 from better_compute.domain import reservations as rules
 from better_compute.domain.atoms import ATOMS
 from better_compute.domain.decision import Decision
+from better_compute.domain.devices import Device, devices_of
+from better_compute.domain.nodes import Node
 from better_compute.domain.problems import ComputeError
-from better_compute.domain.state import PoolState, QuotaRow
+from better_compute.domain.state import Pool, PoolState, QuotaRow
 from better_compute.service import core
 from better_compute.service import pools as pool_service
 from better_compute.service import reservations as reservation_service
@@ -51,6 +53,13 @@ def _quota_is_not_given_back(patch: Patch, _: Pair) -> None:
 
 def _devices_are_not_given_back(patch: Patch, _: Pair) -> None:
     patch.setattr(bookings, "_FREE", bookings._FREE.values(reservation_id=_D.reservation_id))
+
+
+def _machines_that_cannot_be_booked_keep_their_devices(patch: Patch, _: Pair) -> None:
+    def whatever(pool: Pool, node: Node) -> list[Device]:
+        return devices_of(pool, replace(node, quarantined=None, control="platform"))
+
+    patch.setattr(hosts, "devices_of", whatever)
 
 
 def _node_resources_are_not_given_back(patch: Patch, _: Pair) -> None:
@@ -176,6 +185,7 @@ def _faults() -> Iterator[tuple[str, Fault]]:
         ("1: ", _quota_is_not_asked),
         ("1: ", _quota_is_not_given_back),
         ("2: ", _devices_are_not_given_back),
+        ("2: device ", _machines_that_cannot_be_booked_keep_their_devices),
         ("2: ", _node_resources_are_not_given_back),
         ("2: ", _huge_pages_are_sold_twice),
         ("3: ", _offers_have_no_authz_row),

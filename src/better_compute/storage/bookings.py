@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, CursorResult, Select, and_, bindparam, exists, func, not_, or_, select
+from sqlalchemy import ColumnElement, CursorResult, Select, and_, bindparam, func, select
 
 from better_compute.domain.hosts import Host
 from better_compute.domain.placement import OF_DEVICE, Kind
@@ -113,12 +113,7 @@ _HELD = _D.reservation_id == bindparam("holder")
 _DROP = t.node_devices.delete().where(_HELD, _D.leaving)
 _FREE = t.node_devices.update().where(_HELD).values(reservation_id=None)
 
-_STRANDED = (
-    select(t.reservations.c.id)
-    .join(t.nodes, _N.id == t.reservations.c.node_id)
-    .where(t.reservations.c.id.in_(bindparam("ids", expanding=True)))
-    .where(or_(not_(SCHEDULABLE), exists().where(_D.reservation_id == t.reservations.c.id, _D.leaving)))
-)
+_STRANDED = select(_D.reservation_id).where(_D.reservation_id.in_(bindparam("ids", expanding=True)), _D.leaving)
 
 _OF_NODE = _N.id == bindparam("of_node")
 _LESS_FREE = t.nodes.update().where(_OF_NODE, SCHEDULABLE, _N.free >= _AMOUNT).values(free=_N.free - _AMOUNT)
@@ -168,7 +163,8 @@ class BookingTx(NodeTx):
         return _By(fields, rarest is not None, bool(others)), given
 
     def stranded(self, reservations: Collection[Reservation]) -> set[str]:
-        return {row.id for row in self._all(_STRANDED, ids=[reservation.id for reservation in reservations])}
+        rows = self._all(_STRANDED, ids=[reservation.id for reservation in reservations])
+        return {row.reservation_id for row in rows}
 
     def _book(self, reservation: Reservation, positions: Sequence[int]) -> None:
         """Take what the reservation asks for, its host's devices at these positions among it."""

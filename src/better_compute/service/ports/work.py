@@ -60,8 +60,8 @@ class WorkTx(Protocol):
         """Those of a pool that are in this state, one of the live ones, in order of their creation, after one."""
 
     def stranded(self, reservations: Collection[Reservation]) -> set[str]:
-        """Those of booked ones, by id, that their host cannot serve: it cannot be booked now, or what they hold of it
-        is leaving."""
+        """Those of booked ones, by id, that their host cannot serve: some of what they hold of it is leaving, as all is
+        of a host that cannot be booked now."""
 
     def pending(self, pool_id: str, tenant_id: str) -> Pending: ...
 
