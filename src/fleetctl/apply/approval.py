@@ -54,7 +54,7 @@ class SavedOperation:
 class SavedPlan:
     """What a plan file approves. Times are epoch milliseconds; `commit` is that of the files, if they have one. The
     plan is made again in the same `frame`, whose base is a commit, or a directory seen from the fleet's. What it lets
-    pass, by `allow` and for a `reason`, is given again. `document` is the file itself, that somebody was shown."""
+    pass, by `allow` and for a `reason`, is given again. `report` is the file itself, that somebody was shown."""
 
     scope: Scope
     digest: str
@@ -64,7 +64,7 @@ class SavedPlan:
     commit: str | None
     expires_at: int | None
     operations: tuple[SavedOperation, ...]
-    document: Mapping[str, Any] = field(repr=False)
+    report: Mapping[str, Any] = field(repr=False)
     frame: Frame = WHOLE
     allow: Mapping[str, int] = field(default_factory=dict)
     reason: str | None = None
@@ -175,13 +175,13 @@ def _check_unaltered(saved: SavedPlan, plan: Plan, shown: Mapping[str, Any], key
 
 def _fits(saved: SavedPlan, key: bytes) -> bool:
     """Whether the seal is that of the rest; it is anybody's text."""
-    return hmac.compare_digest(seal(saved.document, key).encode(), saved.document["seal"].encode())
+    return hmac.compare_digest(seal(saved.report, key).encode(), saved.report["seal"].encode())
 
 
 def _altered(saved: SavedPlan, shown: Iterable[Mapping[str, Any]]) -> list[str]:
     """Operations that are the same by their digests, and of which the file shows something else."""
     now = {other["digest"]: other for other in shown}
-    pairs = zip(saved.operations, saved.document["operations"], strict=True)
+    pairs = zip(saved.operations, saved.report["operations"], strict=True)
     return [
         f"{o.action} {_object(o.name, o.subject)}: {joined(names)} altered"
         for o, one in pairs

@@ -74,17 +74,17 @@ def _judged(
         values = [objects.lists()] if kind is None else [{str(kind): each.value} for each in those]
         groups.append(Group(kind, [expression for _, expression in group], values))
         checks += [(check, those) for check, _ in group]
-    outcomes = run(groups) if groups else []
-    if isinstance(outcomes, int):
-        check, _ = checks[outcomes]
+    ran = run(groups) if groups else []
+    if isinstance(ran, int):
+        check, _ = checks[ran]
         yield check, _failed(check, words.ENDED)
         return
-    for (check, those), outcome in zip(checks, outcomes, strict=True):
-        if outcome.failed:
-            number, result = outcome.failed
+    for (check, those), verdicts in zip(checks, ran, strict=True):
+        if verdicts.failed:
+            number, result = verdicts.failed
             yield check, _failed(check, _of(result, check), those[number] if those else None)
-        elif outcome.denied:
-            yield check, _denied(check, [those[number] for number in outcome.denied] if those else [])
+        elif verdicts.denied:
+            yield check, _denied(check, [those[number] for number in verdicts.denied] if those else [])
 
 
 def _of(result: str | bool | Failure, check: Check) -> Said:

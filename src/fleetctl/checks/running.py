@@ -26,7 +26,7 @@ class Group:
 
 
 @dataclass(slots=True)
-class Outcome:
+class Verdicts:
     """Of one expression: the numbers of the values for which it is false, and of the first at which it came to no
     boolean, with what it came to."""
 
@@ -34,14 +34,14 @@ class Outcome:
     failed: tuple[int, bool | str | Failure] | None = None
 
 
-def run(groups: Sequence[Group]) -> list[Outcome] | int:
+def run(groups: Sequence[Group]) -> list[Verdicts] | int:
     """What the expressions of all groups come to, one after the other; the number of the one that was at hand where
     they come to their end first."""
     at = mmap(-1, _SIZE)  # the process that judges tells it here, and need not live for it
     numbers = count()
 
-    def judge() -> list[Outcome]:
-        return [outcome for group in groups for outcome in _outcomes(group, numbers, at)]
+    def judge() -> list[Verdicts]:
+        return [verdicts for group in groups for verdicts in _verdicts(group, numbers, at)]
 
     try:
         return apart(judge)
@@ -49,17 +49,17 @@ def run(groups: Sequence[Group]) -> list[Outcome] | int:
         return int.from_bytes(at[:], "little")
 
 
-def _outcomes(group: Group, numbers: Iterator[int], at: mmap) -> list[Outcome]:
+def _verdicts(group: Group, numbers: Iterator[int], at: mmap) -> list[Verdicts]:
     """Each value is shown to all expressions; one that failed is not asked again."""
-    outcomes = [(expression, Outcome(), next(numbers).to_bytes(_SIZE, "little")) for expression in group.expressions]
+    found = [(expression, Verdicts(), next(numbers).to_bytes(_SIZE, "little")) for expression in group.expressions]
     for number, value in enumerate(group.values):
         seen = Seen(value, group.each)
-        for expression, outcome, name in outcomes:
-            if outcome.failed is None:
+        for expression, verdicts, name in found:
+            if verdicts.failed is None:
                 at[:] = name
                 result = expression.result(seen)
                 if result is False:
-                    outcome.denied.append(number)
+                    verdicts.denied.append(number)
                 elif result is not True:
-                    outcome.failed = number, result
-    return [outcome for _, outcome, _ in outcomes]
+                    verdicts.failed = number, result
+    return [verdicts for _, verdicts, _ in found]

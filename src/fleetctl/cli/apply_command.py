@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fleetctl.cli import options, scope, streams, values
+from fleetctl.cli import frame, options, streams, values
 from fleetctl.cli.dialogue import Dialogue
 from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
@@ -25,9 +25,9 @@ from fleetctl.cli.options import Common
 )
 @options.common(
     options.fleet,
-    scope.base,
-    scope.prune,
-    scope.selection,
+    frame.base,
+    frame.prune,
+    frame.selection,
     options.override,
     options.review,
     options.verbose,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fleetctl.cli import options, scope, streams
+from fleetctl.cli import frame, options, streams
 from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
 
@@ -18,7 +18,7 @@ from fleetctl.cli.options import Common
     epilog=options.examples("fleetctl drift", "fleetctl drift fleet/ --format json"),
 )
 @options.common(
-    options.fleet, scope.base, scope.selection, scope.snapshot, options.metrics, options.verbose, options.target
+    options.fleet, frame.base, frame.selection, frame.snapshot, options.metrics, options.verbose, options.target
 )
 @click.option("--out", type=FILE, metavar="FILE", help="Keep the report too, as JSON.")
 def command(common: Common, out: Path | None) -> int:

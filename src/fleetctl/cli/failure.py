@@ -30,7 +30,7 @@ def tell(error: BaseException, *, verbose: bool = True) -> int:
     return exit_code(error)
 
 
-def document(error: Exception, form: streams.Format, *, verbose: bool) -> None:
+def report(error: Exception, form: streams.Format, *, verbose: bool) -> None:
     """Print on stdout why there is no other result; `tell` says it to people as well."""
     if isinstance(error, BrokenPipeError) or _is_interrupt(error):
         return

@@ -44,7 +44,7 @@ def examples(*lines: str) -> str:
 
 def common(*groups: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """The flags of `groups`, one that is about the format among them, handed to the command as one `Common`. They hold
-    for an error too: where the result is a document, so is the error."""
+    for an error too: where the result is for tools, so is the error."""
 
     def decorate(function: Command) -> Command:
         @wraps(function)
@@ -60,7 +60,7 @@ def common(*groups: Callable[[Command], Command]) -> Callable[[Command], Command
             except Exception as error:
                 whole = verbose is not False  # only where a flag shows the rest may something be left out
                 if not form.for_people:
-                    failure.document(error, form, verbose=whole)
+                    failure.report(error, form, verbose=whole)
                 return failure.tell(error, verbose=whole)
 
         decorated: Command = command

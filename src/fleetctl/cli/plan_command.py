@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fleetctl.cli import options, scope, streams, values
+from fleetctl.cli import frame, options, streams, values
 from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
 
@@ -23,10 +23,10 @@ from fleetctl.cli.options import Common
 )
 @options.common(
     options.fleet,
-    scope.base,
-    scope.prune,
-    scope.selection,
-    scope.snapshot,
+    frame.base,
+    frame.prune,
+    frame.selection,
+    frame.snapshot,
     options.override,
     options.review,
     options.verbose,

@@ -71,7 +71,7 @@ class Format:
     @property
     def for_people(self) -> bool:
         """Whether people read the result as it is. Where they do not, an apply shows its plan on stderr, and an error
-        has a document in the place of the result."""
+        is a report in the place of the result."""
         return self.name == "text"
 
     def __call__(self, report: Report, stream: TextIO, verbose: bool) -> str:

@@ -81,22 +81,22 @@ def apply(request: Request, how: How) -> Finished:
         _check_caller(session)
         # 4. Make the plan; 5. judge it by rules and guards.
         found = judged(session)
-        document = plan_report(session, found)
+        report = plan_report(session, found)
         # 6. Is it the one that was approved? Nothing is written before.
-        digest = _approved(saved, how.expect, found.plan, session, document)
+        digest = _approved(saved, how.expect, found.plan, session, report)
         if found.plan.blocked:
-            return Finished(document, EXIT_BLOCKED, _why_blocked(saved, found.plan, session) if saved else ())
+            return Finished(report, EXIT_BLOCKED, _why_blocked(saved, found.plan, session) if saved else ())
         # 7. Ask; what somebody approves is judged once more, as it is by then.
-        session, found = _answered(session, found, document, how)
+        session, found = _answered(session, found, report, how)
         if found.plan.blocked:
             return Finished(plan_report(session, found), EXIT_BLOCKED)
         return _carried_out(replace(found.plan, digest=digest), session, how, kept)
 
 
-def _answered(session: Session, shown: Judged, document: PlanReport, how: How) -> tuple[Session, Judged]:
+def _answered(session: Session, shown: Judged, report: PlanReport, how: How) -> tuple[Session, Judged]:
     """The plan as it is once it was approved. While a question stands the live state moves, and bookings, which guards
     judge, change no precondition. Raises Stop where it is not approved, or is another plan by then."""
-    if (shown.plan.operations or shown.plan.findings) and not how.approve(document):
+    if (shown.plan.operations or shown.plan.findings) and not how.approve(report):
         raise Stop(EXIT_ERROR, "not approved: nothing was written")
     if not (how.asks and shown.plan.operations):
         return session, shown
@@ -176,14 +176,14 @@ def _check_caller(session: Session) -> None:
 
 
 def _approved(
-    saved: approval.SavedPlan | None, expect: str | None, made: Plan, session: Session, document: PlanReport
+    saved: approval.SavedPlan | None, expect: str | None, made: Plan, session: Session, report: PlanReport
 ) -> str:
     """The digest that events will name: a plan file's also for the rest of it. Raises Stop when it is another plan."""
     if expect is not None:
         approval.by_digest(expect, made)
     if saved is None:
         return made.digest
-    approval.by_file(saved, made, session.live, session.plane, session.commit, document)
+    approval.by_file(saved, made, session.live, session.plane, session.commit, report)
     return saved.digest
 
 

@@ -27,6 +27,6 @@ def drift(request: Request, *, out: Path | None = None) -> Finished:
         # 4. Compare; 5. ask the events who did it.
         differences = compared(session.desired, session.live, session.asked)
         found = drifting.find(differences, session.read_history, session.live.instance.now)
-        document = of_drift(found, header(session))
-    remarks = (*found.remarks, *kept.write(lambda: file_bytes(document)))
-    return Finished(document, EXIT_OK if found.is_in_sync else EXIT_CHANGES, remarks)
+        report = of_drift(found, header(session))
+    remarks = (*found.remarks, *kept.write(lambda: file_bytes(report)))
+    return Finished(report, EXIT_OK if found.is_in_sync else EXIT_CHANGES, remarks)

@@ -38,7 +38,7 @@ def judged(session: Session) -> Judged:
         found = preflight.joined(found, check.problems(session.desired, born))
     placed = replace(made, findings=tuple(sorted([*made.findings, *found], key=in_files)))
     does = Consequences(made, session.live)
-    guarded = guards.judged(does, override, now)
+    guarded = guards.guarded(does, override, now)
     found = list(guarded.problems)
     # What is wrong in the files comes first: checks ask for what should be there, and may be wrong themselves.
     if not any(problem.severity == "error" and problem.code == INVALID_INPUT for problem in placed.findings):

@@ -28,9 +28,9 @@ def plan(request: Request, *, out: Path | None = None, lifetime: int | None = No
         found = judged(session)
         # 6. Say it, and keep it.
         expires_at = None if lifetime is None else session.live.instance.now + lifetime
-        document = plan_report(session, found, expires_at)
-    remarks = kept.write(lambda: file_bytes(document))
+        report = plan_report(session, found, expires_at)
+    remarks = kept.write(lambda: file_bytes(report))
     made = found.plan
     differs = bool(made.operations or made.comparison.outside.pools)
     code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and differs else EXIT_OK
-    return Finished(document, code, remarks)
+    return Finished(report, code, remarks)

@@ -19,5 +19,5 @@ def whoami(request: Request) -> Finished:
         now = clock.now()
         info, me = connection.client.system.info(), connection.client.identities.whoami()
     url = target.shown(chosen.server, request.directory)
-    document = of_whoami(info, me, wished, url, overridden=chosen.overridden, now=now)
-    return Finished(document, EXIT_OK)
+    report = of_whoami(info, me, wished, url, overridden=chosen.overridden, now=now)
+    return Finished(report, EXIT_OK)

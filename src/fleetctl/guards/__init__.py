@@ -1,7 +1,7 @@
 """Guards: limits on what one plan may take away. Those that count let pass what an override names; nothing lifts those
 of what is protected, of files that were cut, and of the base."""
 
-from fleetctl.guards.judge import Judged, judged
+from fleetctl.guards.judge import Guarded, guarded
 from fleetctl.guards.tally import Tally
 
-__all__ = ["Judged", "Tally", "judged"]
+__all__ = ["Guarded", "Tally", "guarded"]

@@ -14,7 +14,7 @@ from fleetctl.override import ALLOWABLE, Allowable, Override, rule, to_pass
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Guarded:
     """The problems that guards find; and how much a plan takes away (`counting`), whether or not that is a problem. Of
     what it takes nothing of there is no tally."""
 
@@ -22,7 +22,7 @@ class Judged:
     taken: tuple[Tally, ...]
 
 
-def judged(of: Consequences, override: Override, now: int) -> Judged:
+def guarded(of: Consequences, override: Override, now: int) -> Guarded:
     """A problem for every guard that the plan breaks, with the override that would let exactly this pass; the plan
     itself is always shown whole. `now` is the server's clock in epoch milliseconds.
 
@@ -46,7 +46,7 @@ def judged(of: Consequences, override: Override, now: int) -> Judged:
         *oversell.told(sold, most),
         *_unneeded(broken, override),
     )
-    return Judged(problems, taken)
+    return Guarded(problems, taken)
 
 
 def _held(tally: Tally, override: Override) -> Iterator[Problem]:

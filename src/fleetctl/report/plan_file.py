@@ -43,7 +43,7 @@ def saved_plan(path: Path) -> SavedPlan:
         commit=plan["commit"],
         expires_at=plan["expiresAt"],
         operations=tuple(operations),
-        document=plan,
+        report=plan,
         frame=_frame(plan),
         allow=plan["allow"],
         reason=plan["reason"],

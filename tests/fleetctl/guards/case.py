@@ -115,7 +115,7 @@ class Case:
         live = self.live()
         plan = make(wished, live, Asked(base=Base("main", None, base) if base else None, selected=selected))
         override = Override(allow or {}, "meant" if allow else None)
-        return [*guards.judged(Consequences(plan, live), override, now).problems]
+        return [*guards.guarded(Consequences(plan, live), override, now).problems]
 
     def blocked(self, wished: Desired, *args: Any, **kwargs: Any) -> list[tuple[str, str]]:
         """The rules that block, each with the override that would let exactly this pass."""

@@ -32,7 +32,7 @@ def found(files: Fleet, base: Base) -> list[tuple[str, str]]:
     live = ControlPlane()
     live.run(make(desired(fleet(entry("a", {"acme": 4}))), live.live()))
     made = make(desired(files), live.live(), Asked(base=base))
-    problems = guards.judged(Consequences(made, live.live()), Override({}), NOW).problems
+    problems = guards.guarded(Consequences(made, live.live()), Override({}), NOW).problems
     return [(problem.rule, problem.severity) for problem in problems]
 
 
@@ -88,5 +88,5 @@ def test_what_the_base_protects_by_its_entrys_key_is_protected_when_the_entry_is
     named = {name: pool if value == "ID" else value for name, value in fields.items()}
     was = desired(fleet({**entry("new", {"acme": 4}), **named}, guards={"protect": ["new"]}))
     made = make(desired(fleet({"id": pool, "archived": True})), live.live(), Asked(base=Base("main", None, was)))
-    problems = guards.judged(Consequences(made, live.live()), Override({}), NOW).problems
+    problems = guards.guarded(Consequences(made, live.live()), Override({}), NOW).problems
     assert [problem.rule for problem in problems if problem.severity == "error"] == ["guard.protect"]

@@ -304,7 +304,7 @@ def test_what_is_taken_is_counted_with_the_limits_in_force_whether_or_not_it_blo
     wished = files(tombstone("a"), tombstone("b"), entry("c", offers=offers(acme=8)), maxArchives=5, maxWithdrawals=7)
     live = case.live()
     plan = make(wished, live, Asked(base=Base("main", None, files(entry("a"), maxArchives=2, maxArchivePercent=100))))
-    found = guards.judged(Consequences(plan, live), Override({}), NOW)
+    found = guards.guarded(Consequences(plan, live), Override({}), NOW)
     assert [(tally.name, tally.number, tally.limit) for tally in found.taken] == [
         ("archives", 2, 1),
         ("withdrawals", 2, 7),

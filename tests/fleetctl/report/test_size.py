@@ -40,7 +40,7 @@ def steps(pools: int, entry: Callable[[int], str], offers: int) -> Steps:
     made = plan.make(desired, live)
     step("make the plan")
     does = Consequences(made, live)
-    guarded = guards.judged(does, NO_OVERRIDE, NOW)
+    guarded = guards.guarded(does, NO_OVERRIDE, NOW)
     found = [*preflight.check(made, live, None), *guarded.problems]
     step("judge it")
     report = of_plan(made.with_findings(found), a_header(), does, guarded.taken)

@@ -105,9 +105,9 @@ class World:
         known = [problem for problem in preflight.check(made, live, None) if problem.severity != "unchecked"]
         return made.with_findings([*known, *self.guarded(made, override).problems])
 
-    def guarded(self, made: Plan, override: Override) -> guards.Judged:
+    def guarded(self, made: Plan, override: Override) -> guards.Guarded:
         live = self.live()
-        return guards.judged(Consequences(made, live), override, live.instance.now)
+        return guards.guarded(Consequences(made, live), override, live.instance.now)
 
     def report(self, entries: str, override: Override = NO_OVERRIDE, **header: Any) -> PlanReport:
         header = {"allow": override.numbers, "reason": override.reason, **header}
