@@ -6,7 +6,7 @@ Where nothing is to change nothing is written, and no lock is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -26,7 +26,10 @@ from better_compute.service.ports.machines import HostLook
 ACTOR = Caller(identity_id=HOSTS, tenant_id=ROOT)
 
 PAGE = 500
-"""So many machines are read at once, and written in one transaction: others wait for its lock."""
+"""So many machines are read at once."""
+
+DEVICES = 2000
+"""So many devices are about to change in one transaction, or those of one machine: others wait for its lock."""
 
 _MOST = 200_000
 """So many kinds are remembered."""
@@ -104,8 +107,19 @@ class Keeper:
         """Those of these machines that are not as they should be, judged again under the lock of their pool's row."""
         count = 0
         for pool_id, of_pool in groupby(sorted(due, key=_pool_of), key=_pool_of):
-            write = partial(_write, self._service, upkeep, pool_id, [look.node_id for look in of_pool])
-            count += attempt(partial(self._service.store.transact, write), _failure(pool_id)) or 0
+            mend = partial(self._mend_in, upkeep, pool_id, [look.node_id for look in of_pool])
+            count += attempt(mend, _failure(pool_id)) or 0
+        return count
+
+    def _mend_in(self, upkeep: Upkeep, pool_id: str, due: Sequence[str]) -> int:
+        """Those of one pool. The first tells how many go into one transaction: mostly they are alike."""
+        count, begin, size = 0, 0, 1
+        while some := due[begin : begin + size]:
+            changes = self._service.store.transact(partial(_write, self._service, upkeep, pool_id, some))
+            count += len(changes)
+            begin += size
+            devices = sum(len(before.devices) + len(after.devices) for before, after in changes)
+            size = min(max(DEVICES * len(some) // max(devices, 1), 1), PAGE)
         return count
 
 
@@ -121,7 +135,8 @@ def _is_fine(upkeep: Upkeep, pool: Pool, host: Host) -> bool:
     return upkeep(pool, host) is host
 
 
-def _write(service: Service, upkeep: Upkeep, pool_id: str, due: Collection[str], tx: Tx) -> int:
+def _write(service: Service, upkeep: Upkeep, pool_id: str, due: Sequence[str], tx: Tx) -> list[tuple[Host, Host]]:
+    """Those that changed, before and after."""
     state = tx.pool_state(pool_id, [])
     pool = known(state)
     changes = [(host, after) for host in tx.hosts_of(due) if (after := upkeep(pool, host)) is not host]
@@ -131,4 +146,4 @@ def _write(service: Service, upkeep: Upkeep, pool_id: str, due: Collection[str],
         event = NodeUpdated(owner_id=pool.owner_id, pool_id=pool_id, before=before, after=now)
         events.append(service.record(ACTOR, event, service.clock()))
     tx.save_hosts(changes, state, events)
-    return len(changes)
+    return changes

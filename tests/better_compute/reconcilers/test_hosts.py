@@ -351,6 +351,26 @@ def test_all_hosts_of_some_pools_are_kept_and_those_of_others_not_looked_at(
     assert totals == {pool_id: {200 if pool_id in some else 100} for pool_id in pools}
 
 
+def test_a_transaction_changes_no_more_devices_than_others_can_wait_for(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosts, "DEVICES", 100)
+    pool_id = plane.pool(sharing="timeslice", policy={"gpu": {"slots": 2}}, ownerQuota={"gpu.slot": 100})
+    for _ in range(9):
+        joined(plane, pool_id, CARD, CARD)
+    policy(plane, pool_id, gpu={"slots": 10})
+    with counted() as statements:
+        assert kept(plane) == (0, 9)
+    # Four devices a host before, and twenty after: the first alone, then four, and four.
+    assert len([s for s in statements if s.startswith("BEGIN IMMEDIATE")]) == 3
+    assert plane.get(pool_id)["rollup"]["atoms"]["total"] == 180
+    monkeypatch.setattr(hosts, "DEVICES", 1)
+    policy(plane, pool_id, gpu={"slots": 3})
+    with counted() as statements:
+        assert kept(plane) == (0, 9)
+    assert len([s for s in statements if s.startswith("BEGIN IMMEDIATE")]) == 9
+
+
 def test_one_pool_that_fails_keeps_no_other_from_it(
     plane: Plane, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
