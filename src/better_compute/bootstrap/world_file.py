@@ -15,7 +15,7 @@ from better_compute.bootstrap import yaml
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.escape import NOT_PRINTED
 from better_compute.domain.ids import KEY, KEY_SAYS
-from better_compute.domain.inventory import Inventory
+from better_compute.domain.inventory import MOST_GPUS, Inventory
 from better_compute.domain.nodes import Control
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source, did_you_mean
 from better_compute.service.actions import ROOT
@@ -75,7 +75,7 @@ class Gpus(Entry):
     """GPUs of one machine, by their NVML name."""
 
     name: Name
-    count: Annotated[int, Field(ge=1, le=256)] = 1
+    count: Annotated[int, Field(ge=1, le=MOST_GPUS)] = 1
 
 
 class MachineEntry(Entry):

@@ -13,6 +13,9 @@ MIB_PER_GIB = 1024
 MIB_PER_PAGE = {"2Mi": 2, "1Gi": 1024}
 """What a huge page of each size takes."""
 
+MOST_GPUS = 128
+"""So many GPUs or MIG instances may a machine name: more than sixteen cards that are cut into seven each."""
+
 VRAM = "vramGiB"
 """The attribute that says how much memory each of its GPUs has."""
 
@@ -56,8 +59,12 @@ def beside_pages(memory_mib: Any, pages_2mi: Any, pages_1gi: Any) -> Any:
 
 
 def check_inventory(inventory: Inventory) -> list[Problem]:
-    """Rule node.inventory: an attribute with a meaning holds what it means."""
-    if type(inventory.attributes.get(VRAM, 0)) is int:
-        return []
-    message = f"{VRAM} is the memory of each GPU, a whole number of GiB"
-    return [Problem(INVALID_INPUT, "node.inventory", message, f"inventory.attributes.{VRAM}")]
+    """Rule node.inventory: a machine holds so many GPUs at most, and an attribute with a meaning what it means."""
+    problems = []
+    if len(inventory.gpus) > MOST_GPUS:
+        message = f"a machine has at most {MOST_GPUS} GPUs or MIG instances, and this one names {len(inventory.gpus)}"
+        problems.append(Problem(INVALID_INPUT, "node.inventory", message, "inventory.gpus"))
+    if type(inventory.attributes.get(VRAM, 0)) is not int:
+        message = f"{VRAM} is the memory of each GPU, a whole number of GiB"
+        problems.append(Problem(INVALID_INPUT, "node.inventory", message, f"inventory.attributes.{VRAM}"))
+    return problems

@@ -89,6 +89,10 @@ def test_a_bom_windows_line_ends_and_aliases_are_read(world: Path) -> None:
         ("machines: [{pool: k, count: 010}]", "1:29 : a number has a leading zero; quote it, or leave the zeros out"),
         ("machines: [{pool: k, count: 1e3}]", "machines[0].count: this should be a valid integer"),
         ("machines: [{pool: k, vcpu: yes}]", "machines[0].vcpu: this should be a valid integer"),
+        (
+            "machines: [{pool: k, gpus: {name: x, count: 129}}]",
+            "machines[0].gpus.count: this should be less than or equal to 128",
+        ),
         ("machines: [{pool: k, count: 10001}]", "machines[0].count: this should be less than or equal to 10000"),
         ("machines: [{pool: k, attributes: {a: [1]}}]", "machines[0].attributes.a: this should be a valid"),
         (

@@ -86,6 +86,16 @@ class TestJoining:
             "inventory.attributes.vramGiB",
         )
 
+    def test_a_machine_holds_so_many_gpus_at_most(self) -> None:
+        assert node(joined(a_pool(sharing="mig"), of(*[MIG] * 128))).quarantined is None
+        for refused in (
+            joined(a_pool(), of(*[H100] * 129)),
+            nodes.report(a_pool(), a_node(), of(*["x"] * 129), booked=True),
+        ):
+            found = problem(refused)
+            assert (found.code, found.rule, found.path) == ("INVALID_INPUT", "node.inventory", "inventory.gpus")
+            assert found.message == "a machine has at most 128 GPUs or MIG instances, and this one names 129"
+
     def test_another_model_is_refused_by_name(self) -> None:
         found = problem(joined(a_pool(), of(H100, "NVIDIA H200", "NVIDIA L40S")))
         assert (found.rule, found.message) == ("node.model", "the pool holds H100, and this machine has H200, L40S")

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from better_compute.domain.inventory import MOST_GPUS
 from better_compute.domain.nodes import Control
 from better_compute.wire.inputs.base import (
     Count,
@@ -21,7 +22,7 @@ from better_compute.wire.inputs.base import (
 class Inventory(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True, frozen=True):
     """What a machine says of itself: GPUs by NVML name, memory and disk in GiB, huge pages in pages."""
 
-    gpus: Annotated[list[Name], Meta(max_length=256)] = []
+    gpus: Annotated[list[Name], Meta(extra_json_schema={"maxItems": MOST_GPUS})] = []
     vcpu: Count = 0
     memory_gib: Count = msgspec.field(default=0, name="memoryGiB")
     disk_gib: Count = msgspec.field(default=0, name="diskGiB")
