@@ -41,7 +41,7 @@ def _nowhere(_rule: str, _name: str) -> str:
     return ""
 
 
-def check(
+def problems(
     plan: Plan,
     live: Live,
     client: Client | None,
@@ -52,7 +52,7 @@ def check(
     to be had here (`client` of None: nobody is asked, and what is unchecked stays so). `caller`: where the files name
     it. `declared`: how to bring in what a rule finds nowhere, by rule and name."""
     judged = fold(plan.operations, live, plan.scope.caller)
-    open_questions = any(p.severity == "unchecked" for problems in judged for p in problems)
+    open_questions = any(p.severity == "unchecked" for each in judged for p in each)
     if client is not None and (open_questions or any(map(_is_refused, plan.operations, judged))):
         answers = _asked(plan, judged, live, client)
         if plan.scope.caller != live.reader_id and all(any(p.code == ACCESS_DENIED for p in each) for each in answers):
@@ -62,7 +62,7 @@ def check(
     names = _Names(live, client, declared)
     rights = [_unasked(plan, caller)] if client is None and plan.operations else []
     return rights + [
-        names.hinted(_placed(p, o), o) for o, problems in zip(plan.operations, judged, strict=True) for p in problems
+        names.hinted(_placed(p, o), o) for o, each in zip(plan.operations, judged, strict=True) for p in each
     ]
 
 

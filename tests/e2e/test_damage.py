@@ -278,7 +278,9 @@ def test_a_damaged_fleet_takes_nothing_from_anybody(home: Home) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "nothing"), [(guards, "guarded", guards.Guarded((), ())), (cut, "check", ())], ids=["all", "cut"]
+    ("module", "name", "nothing"),
+    [(guards, "guarded", guards.Guarded((), ())), (cut, "problems", ())],
+    ids=["all", "cut"],
 )
 def test_without_what_protects_it_the_sweep_finds_what_is_taken(
     home: Home, module: ModuleType, name: str, nothing: object

@@ -41,7 +41,7 @@ def check(home: Home) -> tuple[list[Problem], Counter[str]]:
         live = read(client, "", "root")
         plan = make(load(home.directory), live)
         asked.clear()
-        return preflight.check(plan, live, client), asked
+        return preflight.problems(plan, live, client), asked
 
 
 def told(problems: list[Problem]) -> list[tuple[str, str, str]]:
@@ -125,7 +125,7 @@ def test_without_a_server_what_hosts_leave_is_one_open_question_of_the_pool(home
     )
     with home.hand("sa_fleet") as client:
         live = read(client, "", "root")
-    found = preflight.check(make(load(home.directory), live), live, None)
+    found = preflight.problems(make(load(home.directory), live), live, None)
     assert told(found)[1:] == [("unchecked", "policy.hostReserve.vcpu", "pools[racked].policy.hostReserve.vcpu")]
 
 
@@ -317,7 +317,7 @@ def test_a_pool_of_somebody_else_is_missed() -> None:
     plane.run(plane.plan(desired(fleet(wished("a", offers=[])))))
     plan = plane.plan(desired(fleet(wished("a", offers=[{"toTenantId": "acme", "quota": {"gpu": 1}}]))))
     live = replace(plane.live(), pools={})
-    assert [p.rule for p in preflight.check(plan, live, None) if p.severity == "error"] == ["pool.owner"]
+    assert [p.rule for p in preflight.problems(plan, live, None) if p.severity == "error"] == ["pool.owner"]
 
 
 def test_versions_that_move_while_a_plan_is_made_are_left_to_the_writes(home: Home) -> None:
@@ -334,7 +334,7 @@ def test_versions_that_move_while_a_plan_is_made_are_left_to_the_writes(home: Ho
     with edged(home, bend) as client:
         live = read(client, "", "root")
         plan = make(load(home.directory), live)
-        assert preflight.check(plan, live, client) == []
+        assert preflight.problems(plan, live, client) == []
     assert home.is_settled()
     assert {o.note for o in apply_over(home, straight, plan)} == {"already as wished"}
 
@@ -383,7 +383,7 @@ def test_the_fold_changes_no_live_state() -> None:
 def test_what_nobody_was_asked_stays_unchecked() -> None:
     plane = ControlPlane()
     plan = plane.plan(desired(fleet(wished("a", offers=[{"toTenantId": "acme", "quota": {"gpu": 1}}]))))
-    found = preflight.check(plan, plane.live(), None)
+    found = preflight.problems(plan, plane.live(), None)
     assert {p.severity for p in found} == {"unchecked"}
     assert {"offer.tenant", "server.rights"} <= {p.rule for p in found}
     assert all(p.source for p in found)
@@ -393,7 +393,7 @@ def test_rights_are_no_question_where_nothing_is_to_be_done() -> None:
     plane = ControlPlane()
     plane.run(plane.plan(desired(fleet(wished("a", offers=[])))))
     plan = plane.plan(desired(fleet(wished("a", offers=[]))))
-    assert preflight.check(plan, plane.live(), None) == []
+    assert preflight.problems(plan, plane.live(), None) == []
 
 
 # Places.

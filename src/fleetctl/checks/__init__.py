@@ -1,5 +1,5 @@
 """Checks: a fleet's own rules on its plans, in CEL."""
 
-from fleetctl.checks.judge import check, problems_of
+from fleetctl.checks.judge import mistakes, problems
 
-__all__ = ["check", "problems_of"]
+__all__ = ["mistakes", "problems"]

@@ -18,12 +18,12 @@ from fleetctl.desired.model import Each
 from fleetctl.words import LISTED, listed
 
 
-def problems_of(checks: Iterable[Check]) -> list[Problem]:
+def mistakes(checks: Iterable[Check]) -> list[Problem]:
     """What is wrong with expressions by themselves: they are no CEL, see no such variable, or yield no boolean."""
     return [problem for check in checks if isinstance(problem := _ready(check), Problem)]
 
 
-def check(of: Consequences) -> list[Problem]:
+def problems(of: Consequences) -> list[Problem]:
     """A problem for every check of the plan that does not hold.
 
     One that denies is an error, one that warns a warning; one that cannot be judged is an error whatever it says.

@@ -33,11 +33,11 @@ _OWNED = frozenset({"pool.site", "pool.provider"})
 """Those that it belongs to the fleet's tenant, too."""
 
 
-def check(desired: Desired) -> list[Problem]:
+def problems(desired: Desired) -> list[Problem]:
     """Every problem of the world file that the files name, offline: that it is not there, or what is wrong in it."""
     server, place = desired.server, desired.places.get("server")
-    if problems := worlds.check(desired):
-        return problems
+    if found := worlds.problems(desired):
+        return found
     if place is None or not isinstance(server, Embedded) or not server.world or not os.path.exists(server.world):
         return []
     try:

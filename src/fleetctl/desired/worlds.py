@@ -57,14 +57,14 @@ def judge(strays: Sequence[Document], roots: Roots, directory: Path, found: Foun
         found.add(RULE, "this is a world file, and server.world does not name it", Place(stray), hint=hint)
 
 
-def check(desired: Desired) -> list[Problem]:
+def problems(desired: Desired) -> list[Problem]:
     """The problem of a world file that is not there, or of a document in its place, which nobody would read. Where the
     database is, a file that is not there is none: the world is in it."""
     server, place = desired.server, desired.places.get("server")
     if place is None or not isinstance(server, Embedded) or not server.world:
         return []
-    if problems := misnamed(desired):
-        return problems
+    if found := misnamed(desired):
+        return found
     lost = _lost(server)
     return [_nowhere(lost, place)] if lost and not is_there(lost.database) else []
 

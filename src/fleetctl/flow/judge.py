@@ -32,7 +32,7 @@ def judged(session: Session) -> Judged:
     override, now = session.request.override, session.live.instance.now
     made = planning.make(session.desired, session.live, session.asked)
     caller = session.desired.places.get("caller")
-    found = preflight.check(made, session.live, session.client, caller, session.declared.hint)
+    found = preflight.problems(made, session.live, session.client, caller, session.declared.hint)
     if any(problem.severity == "error" for problem in found):
         born = {operation.pool_id for operation in made.operations if operation.action == "create"}
         found = preflight.joined(found, check.problems(session.desired, born))
@@ -43,5 +43,5 @@ def judged(session: Session) -> Judged:
     # What is wrong in the files comes first: checks ask for what should be there, and may be wrong themselves.
     if not any(problem.severity == "error" and problem.code == INVALID_INPUT for problem in placed.findings):
         with killable():  # a check may take its time, and nothing is under way yet
-            found += checks.check(does)
+            found += checks.problems(does)
     return Judged(placed.with_findings(found), does, guarded.taken)

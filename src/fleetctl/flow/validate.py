@@ -24,9 +24,9 @@ def validate(request: Request) -> Finished:
     # 2. Judge them by the rules.
     problems = sorted(
         [
-            *declared.check(wished),
+            *declared.problems(wished),
             *check.problems(wished),
-            *checks.problems_of(wished.checks),
+            *checks.mistakes(wished.checks),
             *expected.unknown(wished),
         ],
         key=in_files,

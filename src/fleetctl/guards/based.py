@@ -11,7 +11,7 @@ from fleetctl.identity import is_live
 _RULE, _OWN = "base.fleet", "base.own"
 
 
-def check(case: Case) -> list[Problem]:
+def problems(case: Case) -> list[Problem]:
     """A base without a fleet at this place, or with another one, beside a plan that takes something away: an error;
     beside one that takes nothing a warning. A base that is the files themselves guards nothing: a warning."""
     comparison, base = case.plan.comparison, case.plan.comparison.asked.base

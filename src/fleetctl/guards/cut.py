@@ -9,7 +9,7 @@ _CUT = "the file ends inside a line, as one that was cut short does, and this pl
 _BLANK = "nothing is said here, as in a file or document that was emptied, and this plan takes something away"
 
 
-def check(case: Case) -> list[Problem]:
+def problems(case: Case) -> list[Problem]:
     """Files that end inside a line, rule `files.cut`, or that hold no document or one that says nothing, rule
     `files.blank`: harmless in themselves, but a plan that takes anything away does not stand on them."""
     if case.taking is None:

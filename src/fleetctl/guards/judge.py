@@ -38,9 +38,9 @@ def guarded(of: Consequences, override: Override, now: int) -> Guarded:
     if any(problem.rule == rule("rename") for problem in of.plan.comparison.problems):
         broken.add("rename")  # hazards hold that one
     problems = (
-        *based.check(case),
-        *cut.check(case),
-        *protect.check(case),
+        *based.problems(case),
+        *cut.problems(case),
+        *protect.problems(case),
         *(problem for tally in tallies.values() for problem in _held(tally, override)),
         *counting.unknown(case),
         *oversell.told(sold, most),

@@ -15,7 +15,7 @@ _HINT = "take them out of `protect` in a change of its own first: no override le
 _REPAIR = "in a change of its own first, write a key or id that the pool has, or take the name away"
 
 
-def check(case: Case) -> list[Problem]:
+def problems(case: Case) -> list[Problem]:
     """Operations that archive a protected pool, withdraw an offer of it, or lower a GPU quota of it to 0. A protected
     name that is nobody's may be that of any pool: beside it, no such operation passes."""
     protected = case.guards.protect
@@ -23,13 +23,13 @@ def check(case: Case) -> list[Problem]:
         return []
     taking = {grant.operation.n for grant in case.grants if grant.takes_all}
     takes = [o for o in case.plan.operations if o.action in ("archive", "unoffer") or o.n in taking]
-    found = [operation for operation in takes if not protected.isdisjoint(_names(case, operation.pool_id))]
-    problems = _unused(case, takes)
-    if found:
-        told = listed([_told(case, operation) for operation in found], "operation")
-        message = f"{count(len(found), 'operation')} would take from what is protected: {told}"
-        problems.append(Problem(BLOCKED, "guard.protect", message, hint=_HINT, source=found[0].source))
-    return problems
+    taken = [operation for operation in takes if not protected.isdisjoint(_names(case, operation.pool_id))]
+    found = _unused(case, takes)
+    if taken:
+        told = listed([_told(case, operation) for operation in taken], "operation")
+        message = f"{count(len(taken), 'operation')} would take from what is protected: {told}"
+        found.append(Problem(BLOCKED, "guard.protect", message, hint=_HINT, source=taken[0].source))
+    return found
 
 
 def _names(case: Case, pool_id: str) -> frozenset[str]:

@@ -172,8 +172,8 @@ def connected(wished: Desired, chosen: target.Target, request: Request, *, creat
     if chosen.token is not None and not isinstance(server, str):
         believed = "an embedded control plane believes the files' caller"
         request.tell(f"The token of {chosen.token_from} is not used: {believed}")
-    if problems := worlds.misnamed(wished) if isinstance(server, str) else worlds.check(wished):
-        raise FilesError(problems)
+    if found := worlds.misnamed(wished) if isinstance(server, str) else worlds.problems(wished):
+        raise FilesError(found)
     if not isinstance(server, str) and not bootstrap.is_there(server.database):
         if not create:
             raise target.missing(server, request.directory)

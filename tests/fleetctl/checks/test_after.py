@@ -42,7 +42,7 @@ def denied(live: ControlPlane, *entries: dict[str, Any], expr: str, each: str | 
     root, given = {**PREFIX, "checks": [rule(expr, each)]}, dict(how)
     state = live.live()
     made = make(desired(fleet(*entries, **root)), state, Asked(**given))
-    found = checks.check(Consequences(made, state))
+    found = checks.problems(Consequences(made, state))
     assert not any("cannot" in problem.message for problem in found), found
     return bool(found)
 

@@ -27,7 +27,7 @@ Shape = Callable[[tuple[int, ...], str], str]
 
 def refused(expr: str) -> list[Problem]:
     rule = {"name": "x", "severity": "deny", "expr": expr, "message": "as it should be"}
-    return checks.problems_of(desired(fleet(allowEmpty=True, checks=[rule])).checks)
+    return checks.mistakes(desired(fleet(allowEmpty=True, checks=[rule])).checks)
 
 
 def chained(sums: tuple[int, ...], last: str) -> str:

@@ -22,7 +22,7 @@ checks:
 
 
 def problems(written: str) -> list[Problem]:
-    return checks.problems_of(assemble(read_text((ROOT + written).encode(), "fleet.yaml"), Path()).checks)
+    return checks.mistakes(assemble(read_text((ROOT + written).encode(), "fleet.yaml"), Path()).checks)
 
 
 def told(expr: str, each: str = "") -> tuple[str, str]:
@@ -165,7 +165,7 @@ def test_a_mistake_is_found_however_yaml_writes_the_expression(written: str, lin
 
 def test_lines_that_end_as_on_windows_have_the_same_places() -> None:
     written = (ROOT + CHECK + "    expr: |\n      true &&\n        foo\n").replace("\n", "\r\n")
-    [problem] = checks.problems_of(assemble(read_text(written.encode(), "fleet.yaml"), Path()).checks)
+    [problem] = checks.mistakes(assemble(read_text(written.encode(), "fleet.yaml"), Path()).checks)
     assert problem.source is not None
     assert (problem.source.line, problem.source.column) == (12, 9)
 

@@ -37,7 +37,7 @@ def judged(
 ) -> list[Problem]:
     live, files = case.live(), desired(fleet(*entries, checks=rules))
     plan = make(files, live, Asked(base=Base("main", None, base) if base else None))
-    return checks.check(Consequences(plan, live))
+    return checks.problems(Consequences(plan, live))
 
 
 def holds(expr: str, each: str | None, case: Case, *entries: dict[str, Any]) -> bool:
@@ -319,7 +319,7 @@ def test_many_checks_of_a_large_fleet_cost_no_square() -> None:
         wished = [entry(f"k{n:02}", offers=offers(**{f"t{m}": 8 for m in range(15)})) for n in range(pools)]
         live = Case().live()
         plan = make(desired(fleet(*wished, checks=rules)), live)
-        assert checks.check(Consequences(plan, live)) == []
-        return lambda: checks.check(Consequences(plan, live))
+        assert checks.problems(Consequences(plan, live)) == []
+        return lambda: checks.problems(Consequences(plan, live))
 
     assert times_as_long(prepared, 8, 64) < 24, "the square would be 64 times as long"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fleetctl.desired import Embedded
-from fleetctl.desired.declared import Declared, check
+from fleetctl.desired.declared import Declared, problems
 from fleetctl.desired.load import load
 from tests.fleetctl.cli.runs import WORLD
 from tests.reading import HEAD, POOL
@@ -37,7 +37,7 @@ def test_every_mistake_of_a_world_file_is_found_where_it_stands(
     home = made(tmp_path, named, "tenants: [{id: acme, parent: root}]\nsites: [{id: s, tenantId: root, kind: shred}]\n")
     if database:
         (home / "plane.db").touch()
-    assert {(str(p.source), p.path) for p in check(load(home))} == {
+    assert {(str(p.source), p.path) for p in problems(load(home))} == {
         (f"{shown}:1:22", "tenants[0].parent"),
         (f"{shown}:2:39", "sites[0].kind"),
         (f"{shown}:2:9", "sites[0].region"),
@@ -45,12 +45,12 @@ def test_every_mistake_of_a_world_file_is_found_where_it_stands(
 
 
 def test_a_world_file_that_is_no_yaml_is_found(tmp_path: Path) -> None:
-    (problem,) = check(load(made(tmp_path, "world.yaml", "tenants: [\n")))
+    (problem,) = problems(load(made(tmp_path, "world.yaml", "tenants: [\n")))
     assert (problem.rule, problem.source and problem.source.file) == ("yaml", "world.yaml")
 
 
 def test_a_sound_world_file_has_no_problem(tmp_path: Path) -> None:
-    assert check(load(made(tmp_path, "world.yaml", WORLD))) == []
+    assert problems(load(made(tmp_path, "world.yaml", WORLD))) == []
 
 
 class TestDeclared:

@@ -51,7 +51,7 @@ def found(text: str) -> list[Problem]:
         wished = desired(HEAD + text)
     except FilesError as error:
         return list(error.problems)
-    return [*check.problems(wished), *checks.problems_of(wished.checks)]
+    return [*check.problems(wished), *checks.mistakes(wished.checks)]
 
 
 @pytest.mark.parametrize("value", VALUES)

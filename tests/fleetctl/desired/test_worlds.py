@@ -8,8 +8,9 @@ import pytest
 
 from better_compute.bootstrap.world_file import Content
 from better_compute.domain.problems import Problem
+from fleetctl.desired import worlds
 from fleetctl.desired.load import load
-from fleetctl.desired.worlds import KEYS, check
+from fleetctl.desired.worlds import KEYS
 from fleetctl.files import FilesError
 from tests.reading import HEAD, POOL
 
@@ -30,11 +31,11 @@ def fleet(directory: Path, named: str, /, **files: str) -> Path:
 def found(path: Path) -> list[tuple[str, str, str, str]]:
     """Place, path, message and hint of every problem with the files and their world."""
     try:
-        problems: tuple[Problem, ...] = tuple(check(load(path)))
+        told: tuple[Problem, ...] = tuple(worlds.problems(load(path)))
     except FilesError as error:
-        problems = error.problems
-    assert all(p.rule == "fleet.world" for p in problems)
-    return [(str(p.source), p.path, p.message, p.hint) for p in problems]
+        told = error.problems
+    assert all(p.rule == "fleet.world" for p in told)
+    return [(str(p.source), p.path, p.message, p.hint) for p in told]
 
 
 def test_the_fields_of_a_world_are_those_of_the_control_plane() -> None:

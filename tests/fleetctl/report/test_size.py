@@ -41,7 +41,7 @@ def steps(pools: int, entry: Callable[[int], str], offers: int) -> Steps:
     step("make the plan")
     does = Consequences(made, live)
     guarded = guards.guarded(does, NO_OVERRIDE, NOW)
-    found = [*preflight.check(made, live, None), *guarded.problems]
+    found = [*preflight.problems(made, live, None), *guarded.problems]
     step("judge it")
     report = of_plan(made.with_findings(found), a_header(), does, guarded.taken)
     step("report it")

@@ -102,7 +102,7 @@ class World:
         """Judged as if the server knew every tenant."""
         live, fleet = self.live(), wished(entries)
         made = plan.make(fleet, live)
-        known = [problem for problem in preflight.check(made, live, None) if problem.severity != "unchecked"]
+        known = [problem for problem in preflight.problems(made, live, None) if problem.severity != "unchecked"]
         return made.with_findings([*known, *self.guarded(made, override).problems])
 
     def guarded(self, made: Plan, override: Override) -> guards.Guarded:
