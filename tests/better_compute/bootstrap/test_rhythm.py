@@ -15,6 +15,7 @@ import pytest
 from better_compute.bootstrap import SYSTEM
 from better_compute.bootstrap.plane import ControlPlane, opened
 from better_compute.bootstrap.rhythm import in_rhythm
+from better_compute.bootstrap.runtime import Outside
 from better_compute.client import Client
 from better_compute.domain.commands import OfferPool
 from better_compute.reconcilers import admission, hosts, placer, rounds
@@ -203,6 +204,36 @@ def test_a_billing_that_says_nothing_keeps_nothing_from_being_placed(write: Writ
             until(lambda: state(client, second) == "placed")
             held.set()
             until(lambda: state(client, second) == "active")
+
+
+def test_what_billing_refuses_lets_what_waits_go_on_at_once(
+    write: Write, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused when all that waits was tried in vain, and the next round is far away."""
+    tried, go_on = threading.Event(), placer.Turns.go_on
+
+    def noted(turns: placer.Turns) -> Counter[str]:
+        done = go_on(turns)
+        tried.set()
+        return done
+
+    bills = Bills()
+    with opened(database_url, SYSTEM, write(ONE), outside=Outside(billing=bills)) as plane:
+        quiet = client_of(without_hook(plane))
+        pool_id = create(quiet, policy=METERED)
+        first, second = (quiet.reservations.create(pool_id, {"gpu": 1}) for _ in range(2))
+        assert (state(quiet, first), state(quiet, second)) == ("placed", "pending")
+        bills.asked.clear()
+
+        def no_and_yes(_: Spending) -> Verdict:
+            assert tried.wait(20)
+            return Verdict(len(bills.asked) > 1)
+
+        bills.say = no_and_yes
+        monkeypatch.setattr(placer.Turns, "go_on", noted)
+        with in_rhythm(plane, every=NEVER):
+            until(lambda: state(quiet, second) == "active")
+        assert state(quiet, first) == "failed"
 
 
 def without_hook(plane: ControlPlane) -> ControlPlane:
