@@ -82,7 +82,7 @@ class HostTx(EventTx):
         self._write_many(_DROP_RESOURCE, rows)
 
 
-def _values(device: Device) -> Values:
+def _values(device: Device) -> dict[str, Any]:
     """Its fields, which hold plain values: to copy those deep takes longer than to write them."""
     return dict(zip(_DEVICE_FIELDS, _of_device(device), strict=True))
 
