@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from better_compute.domain import hosts as rules
-from better_compute.domain.events import NodeUpdated
+from better_compute.domain.events import changed_machine
 from better_compute.domain.hosts import Host, Upkeep
 from better_compute.domain.nodes import count_node
 from better_compute.domain.state import Pool
@@ -27,6 +27,9 @@ ACTOR = Caller(identity_id=HOSTS, tenant_id=ROOT)
 
 PAGE = 500
 """So many machines are read at once."""
+
+ROOM = 4 * 1024 * 1024
+"""So many characters of JSON they may hold: most are a page of 500, and one may say a megabyte of itself."""
 
 DEVICES = 2000
 """So many devices are about to change in one transaction, or those of one machine: others wait for its lock."""
@@ -83,6 +86,7 @@ class Keeper:
     def _look(self, upkeep: Upkeep, after: tuple[str, str], class_: str | None, pool_id: str | None, tx: Tx) -> _Page:
         """The next machines. One of each kind that is not known is judged, on the snapshot that it was looked at on:
         mended by another meanwhile, it would be of another kind."""
+        tx.room = ROOM
         looks = tx.host_looks(PAGE, after, class_, pool_id)
         alike: dict[_Kind, list[HostLook]] = {}
         for look in looks:
@@ -96,7 +100,7 @@ class Keeper:
                 self._remember(kind)
             else:
                 due += alike[kind]
-        return _Page(looks[-1][:2] if len(looks) == PAGE else None, due)
+        return _Page(looks[-1][:2] if tx.cut or len(looks) == PAGE else None, due)
 
     def _remember(self, kind: _Kind) -> None:
         if len(self._fine) >= _MOST:
@@ -143,7 +147,6 @@ def _write(service: Service, upkeep: Upkeep, pool_id: str, due: Sequence[str], t
     events = []
     for before, now in ((host.node, kept.node) for host, kept in changes if host.node != kept.node):
         state.rollup = count_node(count_node(state.rollup, before, -1), now)
-        event = NodeUpdated(owner_id=pool.owner_id, pool_id=pool_id, before=before, after=now)
-        events.append(service.record(ACTOR, event, service.clock()))
+        events.append(service.record(ACTOR, changed_machine(pool, before, now), service.clock()))
     tx.save_hosts(changes, state, events)
     return changes

@@ -15,7 +15,7 @@ from better_compute.domain.nodes import Node
 from better_compute.domain.state import Pool
 from better_compute.service.ports.machines import HostLook
 from better_compute.storage import tables as t
-from better_compute.storage.rows import Rows
+from better_compute.storage.rows import MACHINES_AT_ONCE, AnyRow, Rows
 
 # Which pool and machine it is, whose, and since when: rules that keep hosts ask nothing of these. A new field is told
 # unless it is named here.
@@ -35,12 +35,16 @@ class LookTx(Rows):
     def host_looks(
         self, limit: int, after: tuple[str, str], class_: str | None = None, pool_id: str | None = None
     ) -> list[HostLook]:
-        given: dict[str, Any] = {"size": limit, "node_id": after[1]}
+        given: dict[str, Any] = {"node_id": after[1]}
         given |= {"pool_id": after[0] if pool_id is None else pool_id}
         given |= {} if class_ is None else {"of_class": class_}
         statement = _statement(self._dialect, of_class=class_ is not None, of_pool=pool_id is not None)
-        rows = self._all(statement, **given)
+        rows = self._fitting(statement, _weigh, limit, parts=2, at_once=MACHINES_AT_ONCE, **given)
         return [HostLook(row[0], row[1], tuple(row[2:])) for row in rows]
+
+
+def _weigh(row: AnyRow) -> int:
+    return sum(len(told) for told in row if isinstance(told, str))
 
 
 @lru_cache

@@ -20,7 +20,10 @@ from better_compute.storage.attributes import AttributeTx
 from better_compute.storage.devices import HostTx
 from better_compute.storage.events import RAISE
 from better_compute.storage.pools import POOLS, pool_of
-from better_compute.storage.rows import Kept, Values, from_json, machines_json, to_json, upsert
+from better_compute.storage.rows import MACHINES_AT_ONCE, Kept, Values, from_json, machines_json, to_json, upsert
+
+_SHORT = 4096
+"""An inventory of so many characters is kept: eight GPUs and twenty attributes take a quarter of them."""
 
 NODES = Kept(t.nodes, Node)
 _OF_POOL_OWNER = exists().where(
@@ -58,7 +61,8 @@ class NodeTx(HostTx, AttributeTx):
 
     def nodes(self, pool_id: str, limit: int, after: str | None) -> list[Node]:
         page = NODES.page("pool_id")
-        rows = self._fitting(page, lambda row: len(row.inventory), limit, value=pool_id, after=after or "")
+        given: dict[str, Any] = {"value": pool_id, "after": after or ""}
+        rows = self._fitting(page, lambda row: len(row.inventory), limit, at_once=MACHINES_AT_ONCE, **given)
         return [node_of(NODES.of(row)) for row in rows]
 
     def host(self, node_id: str) -> Host | None:
@@ -90,7 +94,12 @@ def node_of(row: Node) -> Node:
     return replace(row, inventory=inventory_of(str(row.inventory)))
 
 
-@lru_cache(maxsize=1024)
 def inventory_of(text: str) -> Inventory:
-    """Shared: the machines of a pool are mostly alike."""
+    """Shared where it is short: the machines of a pool are mostly alike, and what one tenant says of its own is not
+    kept for all time."""
+    return _shared(text) if len(text) <= _SHORT else Inventory.of(from_json(text))
+
+
+@lru_cache(maxsize=1024)
+def _shared(text: str) -> Inventory:
     return Inventory.of(from_json(text))

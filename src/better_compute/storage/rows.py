@@ -22,6 +22,9 @@ Weigh = Callable[[AnyRow], int]
 _AT_ONCE = 200
 """So many rows, each with at most two policies, are in memory before it is known whether there is room for them."""
 
+MACHINES_AT_ONCE = 50
+"""So many rows of machines: each may hold a megabyte."""
+
 BARE = 128
 """What a row without JSON weighs: some characters of the answer."""
 
@@ -84,18 +87,19 @@ class Rows:
         return self._connection.execute(statement, values).first()
 
     def _fitting(
-        self, statement: Select[Any], weigh: Weigh, size: int, parts: int = 1, **values: Any
+        self, statement: Select[Any], weigh: Weigh, size: int, parts: int = 1, at_once: int = _AT_ONCE, **values: Any
     ) -> Sequence[AnyRow]:
         """The rows of the first `size` items at most that there is room for, and of one at least. The rows of an item
-        stand together: they have their first `parts` columns in common."""
+        stand together: they have their first `parts` columns in common. `at_once` rows are in memory before it is
+        known whether there is room for them."""
         if self.room is None:
             return self._all(statement, size=size, **values)
         rows: list[AnyRow] = []
         over = -self.room
         # Not for a few: on PostgreSQL it takes a cursor.
-        in_parts = {"yield_per": _AT_ONCE} if size > _AT_ONCE else {}
+        in_parts = {"yield_per": at_once} if size > at_once else {}
         with self._connection.execute(statement, {"size": size, **values}, execution_options=in_parts) as found:
-            for some in found.partitions(_AT_ONCE):
+            for some in found.partitions(at_once):
                 rows += some
                 over += sum(map(weigh, some))
                 if over > 0 and _shortened(rows, over, weigh, parts):

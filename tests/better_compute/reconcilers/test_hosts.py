@@ -328,6 +328,18 @@ def test_every_page_of_hosts_is_kept(plane: Plane, monkeypatch: pytest.MonkeyPat
     assert kept(plane) == (0, 0)
 
 
+def test_all_hosts_are_kept_where_a_page_has_no_room_for_them(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "ROOM", 1)
+    pools = [plane.pool() for _ in range(2)]
+    for pool_id in pools * 3:
+        joined(plane, pool_id, CARD)
+    for pool_id in pools:
+        policy(plane, pool_id, overcommit=2)
+    keeper = Keeper(plane.service)
+    assert kept(plane, keeper) == (0, 6)
+    assert kept(plane, keeper) == (0, 0)
+
+
 def test_all_hosts_of_some_pools_are_kept_and_those_of_others_not_looked_at(
     either: Plane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -456,6 +468,7 @@ def test_a_machine_of_an_older_database_is_judged_as_if_it_reported_today(either
     assert kept(either) == (0, 0)
     shown = [either.ask("sa_fleet", "nodes/get", nodeId=node_id).data for node_id in (right, wrong)]
     assert [node.get("quarantined") for node in shown] == [None, instance]
+    assert either.events()[-1]["type"] == "node.quarantined"
     assert [node["devices"]["total"] for node in shown] == [1, 0]
     rollup = either.get(pool_id)["rollup"]
     assert (rollup["hostNodes"], rollup["gpus"], rollup["instances"], rollup["models"]) == (1, 1, 0, {"H100": 1})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
+from better_compute.service.ports import Tx
 from better_compute.service.ports.machines import HostLook
 from better_compute.storage import tables as t
 from tests.better_compute.plane import CARD, Plane
@@ -122,6 +124,27 @@ def test_those_of_one_pool_are_found_by_it_page_by_page(either: Plane) -> None:
     assert found(2, (pools[1], third), pools[1]) == []
     assert found(9, (pools[1], second)) == [third, *nodes[pools[2]]]
     assert found(9, ("", ""), "pool_of_nobody") == []
+
+
+@pytest.mark.parametrize(("room", "most"), [(1, 1), (25_000, 2), (4_000_000, 70)])
+def test_a_page_ends_where_there_is_no_room_for_more(either: Plane, room: int, most: int) -> None:
+    """And it never ends before its first machine, however much that says of itself."""
+    pool_id = either.pool()
+    nodes = sorted(either.join(pool_id)["id"] for _ in range(70))
+    said = {f"a{n}": "x" * 200 for n in range(50)}
+    for node_id in nodes:
+        either.ask("sa_fleet", "nodes/report", nodeId=node_id, inventory={"attributes": said})
+
+    def page(after: tuple[str, str], tx: Tx) -> tuple[list[tuple[str, str]], bool]:
+        tx.room = room
+        return [look[:2] for look in tx.host_looks(100, after)], tx.cut
+
+    found, cut = [("", "")], True
+    while cut:
+        more, cut = either.store.view(partial(page, found[-1]))
+        assert len(more) == most or not cut
+        found += more
+    assert found[1:] == [(pool_id, node_id) for node_id in nodes]
 
 
 @pytest.mark.parametrize("pool_id", [None, "pool_1"])
