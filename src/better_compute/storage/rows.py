@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -23,7 +23,7 @@ _AT_ONCE = 200
 """So many rows, each with at most two policies, are in memory before it is known whether there is room for them."""
 
 MACHINES_AT_ONCE = 50
-"""So many rows of machines: each may hold a megabyte."""
+"""So many rows of machines, or of what happened to them: each may hold a megabyte."""
 
 BARE = 128
 """What a row without JSON weighs: some characters of the answer."""
@@ -82,6 +82,11 @@ class Rows:
 
     def _all(self, statement: Select[Any], **values: Any) -> Sequence[AnyRow]:
         return self._connection.execute(statement, values).all()
+
+    def _each(self, statement: Select[Any], at_once: int, **values: Any) -> Iterator[AnyRow]:
+        """All rows, of which so many are in memory at once."""
+        with self._connection.execute(statement, values, execution_options={"yield_per": at_once}) as found:
+            yield from found
 
     def _first(self, statement: Select[Any], **values: Any) -> AnyRow | None:
         return self._connection.execute(statement, values).first()
