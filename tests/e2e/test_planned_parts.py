@@ -109,3 +109,20 @@ def test_a_base_that_is_gone_is_an_error(home: Home, tmp_path: Path) -> None:
         ran = home.run("apply", "--plan", file, *WHY)
     assert ran.code == 1
     assert "no git repository" in ran.err.lower() or "not in a git repository" in ran.err.lower()
+
+
+@pytest.mark.parametrize("flags", [(), ("--base-dir",)])
+def test_a_base_beside_a_link_to_the_fleet_is_found_again(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    """The system follows the link before it goes up from it."""
+    link, before, file = tmp_path / "q" / "link", tmp_path / "q" / "before", tmp_path / "plan.json"
+    deep = tmp_path / "q" / "repository"
+    deep.mkdir(parents=True)
+    home = Home(deep)
+    home.wish(entry("fra1-a", {"acme": 8}))
+    shutil.copytree(home.directory, before)
+    link.symlink_to(home.directory)
+    home.directory = link
+    assert home.run("plan", "--base-dir", before, "--out", file).code == 0
+    given = (before,) if flags else ()
+    assert home.run("apply", "--plan", file, *flags, *given).code == 0
+    assert live(home) == {"fra1-a"}

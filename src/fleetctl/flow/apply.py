@@ -135,7 +135,7 @@ def _as_planned(request: Request, saved: approval.SavedPlan) -> Request:
     where flags say otherwise."""
     given, planned = request.frame, saved.frame
     if planned.base_dir is not None:
-        planned = replace(planned, base_dir=request.directory / planned.base_dir)
+        planned = replace(planned, base_dir=Path(os.path.realpath(request.directory)) / planned.base_dir)
     if given.base_ref is not None and planned.base_ref is not None:
         given = replace(given, base_ref=git.merge_base(request.directory, given.base_ref))
     if flag := _contradicting(given, planned):

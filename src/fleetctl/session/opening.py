@@ -124,7 +124,8 @@ def _base(request: Request, wished: Desired, commit: str | None) -> Base | None:
         return bases.at_ref(request.path, ref, caller=wished.caller, files_are_of=commit)
     if directory is None:
         return None
-    name = os.path.relpath(directory, request.directory)
+    # Seen from where the fleet is, not from a link that leads to it: the system follows links before it goes up.
+    name = os.path.relpath(os.path.realpath(directory), os.path.realpath(request.directory))
     return bases.at_dir(directory, name, caller=wished.caller, files=request.path)
 
 
