@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from threading import Event
@@ -34,6 +33,7 @@ from better_compute.domain.problems import (
 from better_compute.domain.state import Pool, QuotaRow, Terms
 from fleetctl.apply.journal import Journal, Outcome
 from fleetctl.diff import Change, offer_changes, owner_changes, policy_changes
+from fleetctl.errors import STOPPED, Stop
 from fleetctl.plan import Operation, Plan
 
 if TYPE_CHECKING:
@@ -133,11 +133,12 @@ def _perform(operation: Operation, writer: Writer, halt: _Halt) -> Outcome:
             halt.why = halt.why or _silence(error, writer.client)
         if error.problems[0].rule == OTHER_INSTANCE:
             halt.why = "another control plane answers"
+    except Stop as error:  # by the journal: what cannot be told there is not begun
+        outcome = _failed(operation, Problem(STOPPED, error.rule, error.message), unknown=unknown)
     except Exception as error:  # a call that goes wrong in a way nobody thought of must not lose the report of the rest
         outcome = _failed(operation, Problem(INTERNAL_ERROR, "apply.call", repr(error)), unknown=unknown)
     outcome = replace(outcome, attempts=attempts)
-    with suppress(OSError):  # what is done is done and will be reported, also where the journal has no room for it
-        writer.journal.finished(outcome)
+    writer.journal.finished(outcome)
     return outcome
 
 

@@ -22,6 +22,11 @@ RUNNING: Final[Entries] = {
         "It may have been; the same command finds out, and does not do it twice.",
         "Run the same command again.",
     ),
+    "apply.journal": Entry(
+        "A line could not be written to the journal.",
+        "An operation that the journal cannot tell of is not begun.",
+        "Make room, and run the same command again.",
+    ),
     "client.answer": Entry(
         "Something answered, and not as a control plane of this version does.",
         "A gateway, a login page, or another version may stand there.",

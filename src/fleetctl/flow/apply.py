@@ -12,7 +12,7 @@ from typing import Any
 
 from better_compute.domain.policy.urls import mask_text
 from fleetctl.apply import approval
-from fleetctl.apply.journal import Journal, Outcome, Stream, opened_journal
+from fleetctl.apply.journal import Journal, Outcome, opened_journal
 from fleetctl.apply.writer import Writer, run
 from fleetctl.base import git
 from fleetctl.desired import Desired
@@ -108,14 +108,16 @@ def _answered(session: Session, shown: Judged, report: PlanReport, how: How) -> 
 
 def _carried_out(made: Plan, session: Session, how: How, kept: Kept) -> Finished:
     stop = Event()
-    with opened_journal(how.journal) as stream, interruptible(stop) as caught:
+    journaled = opened_journal(how.journal, clock.now, made.digest)
+    with journaled as journal, interruptible(stop) as caught:
         # 8. Run it.
-        outcomes = _run(made, session, how, stream, stop)
+        outcomes = _run(made, session, how, journal, stop)
         # 9. Say what was done and what was not: also to whoever interrupts.
         finished = of_apply(made, outcomes, header(session), how.approved_by, caught.name)
         remarks, is_kept = kept.write_done(lambda: file_bytes(finished))
+    remarks += (journal.remark,) if journal.remark else ()
     code = _exit_code(outcomes, caught.name)
-    return Finished(finished, code if is_kept or code else EXIT_ERROR, remarks)
+    return Finished(finished, code if (is_kept and not journal.remark) or code else EXIT_ERROR, remarks)
 
 
 def _agreed(request: Request, saved: approval.SavedPlan, wished: Desired, live: Live) -> Request:
@@ -187,14 +189,14 @@ def _approved(
     return saved.digest
 
 
-def _run(made: Plan, session: Session, how: How, stream: Stream | None, stop: Event) -> tuple[Outcome, ...]:
+def _run(made: Plan, session: Session, how: How, journal: Journal, stop: Event) -> tuple[Outcome, ...]:
     with ThreadPoolExecutor(how.parallelism) as executor:
         writer = Writer(
             client=session.plane,
             executor=executor,
             parallelism=how.parallelism,
             change=_change(made, session),
-            journal=Journal(stream, clock.now, made.digest),
+            journal=journal,
             progress=how.progress,
             stop=stop,
         )

@@ -175,6 +175,16 @@ def at_once(path: Path) -> BinaryIO:
     return open(path, "ab", buffering=0, opener=opener)
 
 
+def ends_within_a_line(path: Path) -> bool:
+    """Whether a file has a last line that nothing ends; not of one that may not be read."""
+    with suppress(OSError):
+        if path.is_file() and path.stat().st_size:
+            with path.open("rb") as stream:
+                stream.seek(-1, os.SEEK_END)
+                return stream.read() != b"\n"
+    return False
+
+
 def _descriptor(path: Path) -> int | None:
     """The descriptor, open in this process, that a path names or a link leads to: of `/dev/stdout` 1."""
     step = os.path.abspath(path)

@@ -10,9 +10,13 @@ from typing import Any
 
 import pytest
 
+from fleetctl.apply.journal import Journal, Outcome, opened_journal
+from fleetctl.errors import Stop
+from fleetctl.machine import disk
 from tests.e2e.edge import apply_over, planned, straight
 from tests.e2e.homes import Home, entry, pool_id, served, unchanged
 from tests.e2e.proxy import Exchange, once_each
+from tests.fleetctl.machine.test_disk import small_files
 
 
 @pytest.fixture
@@ -125,22 +129,24 @@ def test_a_report_that_cannot_be_written_ends_the_run_before_the_first_call(home
 def test_a_run_that_cannot_be_journalled_is_not_begun(home: Home) -> None:
     with unchanged(home):
         ran = home.run("apply", "--yes", "--journal", "/dev/full")
-    assert (ran.code, "No space left on device: /dev/full" in ran.err) == (1, True)
+    said = "STOPPED: the journal /dev/full cannot be written: No space left on device; nothing was written"
+    assert (ran.code, said in ran.err) == (1, True)
 
 
 def test_an_operation_that_cannot_be_journalled_is_not_begun_and_is_reported(home: Home) -> None:
     with unchanged(home):
         outcomes = apply_over(home, straight, planned(home), journal=Filling(1))
-    assert [o.problem.rule for o in outcomes if o.problem] == ["apply.call"]
+    problems = [(o.problem.code, o.problem.rule, o.problem.message) for o in outcomes if o.problem]
+    assert problems == [("STOPPED", "apply.journal", "the journal cannot be written: No space left on device")]
     assert [o.status for o in outcomes] == ["failed", "blocked"]
 
 
 class Filling(BytesIO):
     """A disk with room for so many lines."""
 
-    def __init__(self, lines: int) -> None:
+    def __init__(self, lines: int, name: str = "") -> None:
         super().__init__()
-        self.lines = lines
+        self.lines, self.name = lines, name
 
     def write(self, data: Any) -> int:
         self.lines -= 1
@@ -152,3 +158,46 @@ class Filling(BytesIO):
 def test_what_was_done_is_reported_where_the_journal_has_no_room_for_it(home: Home) -> None:
     outcomes = apply_over(home, straight, planned(home), journal=Filling(2))
     assert [outcome.status for outcome in outcomes] == ["done", "failed"]
+
+
+def test_outcomes_that_the_journal_lacks_are_counted_for_people(home: Home) -> None:
+    operation = planned(home).operations[0]
+    journal = Journal(Filling(2), lambda: 1, "digest")
+    journal.begun({})
+    journal.started(operation)
+    assert journal.remark == ""
+    journal.finished(Outcome(operation, "done"))
+    assert "lacks 1 outcome" in journal.remark
+
+
+def test_an_apply_whose_journal_lacks_an_outcome_says_so_and_is_no_success(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk fills up with the last outcome."""
+    path = tmp_path / "journal.jsonl"
+    monkeypatch.setattr(disk, "at_once", lambda _: Filling(4, str(path)))
+    ran = home.run("apply", "--yes", "--journal", path)
+    assert (ran.code, "2 operations done" in ran.out) == (1, True)
+    assert f"The journal {path} lacks 1 outcome" in ran.err
+
+
+def test_a_line_that_a_full_disk_cut_is_told_and_the_next_one_stands_apart(home: Home, tmp_path: Path) -> None:
+    """A disk takes what it has room for, and says so in a number alone."""
+    path, (operation, *_) = tmp_path / "journal.jsonl", planned(home).operations
+    path.write_bytes(b"x" * 899 + b"\n")
+    with opened_journal(path, lambda: 1, "digest") as journal:
+        with small_files(), pytest.raises(Stop, match=r"journal\.jsonl cannot be written: File too large"):
+            journal.started(operation)
+        with small_files(), pytest.raises(Stop):
+            journal.started(operation)
+        journal.started(operation)
+    _, cut, whole, end = path.read_text().split("\n")
+    assert (len(cut), json.loads(whole)["event"], end) == (100, "attempt", "")
+
+
+def test_a_journal_that_ends_within_a_line_goes_on_in_the_next(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text('{"time": 1, "ev')
+    home.apply("--journal", path)
+    first, *found = path.read_text().splitlines()
+    assert (first, json.loads(found[0])["event"]) == ('{"time": 1, "ev', "begin")
