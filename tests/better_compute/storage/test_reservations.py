@@ -666,6 +666,15 @@ def test_postgresql_that_has_counted_nothing_yet_reads_the_room_of_one_machine_a
             assert room["Actual Rows"] == 1
 
 
+def test_no_index_holds_the_devices_that_are_free(postgres_url: str) -> None:
+    """Where they are many, PostgreSQL that has counted nothing yet went through all of them for one that it takes."""
+    with opened(postgres_url) as store:
+        with_many_hosts(store)
+        size = text("SELECT pg_relation_size('ix_node_devices_reservation_id')")
+        empty = 8192
+        assert store._database.read(lambda c: c.execute(size).scalar_one()) <= empty
+
+
 def test_what_lives_is_found_among_much_that_is_over(sqlite_url: str) -> None:
     with opened(sqlite_url) as store:
         populate(store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import CheckConstraint, Column, Index, PrimaryKeyConstraint, Table, and_
+from sqlalchemy import text as text_of
 
 from better_compute.storage.tables.columns import Key, flag, metadata, name, number, secret, text
 
@@ -27,6 +28,8 @@ nodes = Table(
 SCHEDULABLE = and_(nodes.c.role == "host", nodes.c.quarantined.is_(None), nodes.c.control == "platform")
 """`Node.is_schedulable`."""
 
+_BOOKED = text_of("reservation_id IS NOT NULL")
+
 # The atoms of a host, each booked by one reservation or by none. One that is `leaving` is not there any more, and is
 # kept until its booking ends.
 node_devices = Table(
@@ -42,7 +45,8 @@ node_devices = Table(
     flag("leaving"),
     name("reservation_id", "reservations.id", null=True),
     PrimaryKeyConstraint("node_id", "position"),
-    Index(None, "reservation_id"),
+    # Of those that are booked alone: no database is tempted to look for a free one among all that are free.
+    Index(None, "reservation_id", sqlite_where=_BOOKED, postgresql_where=_BOOKED),
     sqlite_with_rowid=False,
 )
 

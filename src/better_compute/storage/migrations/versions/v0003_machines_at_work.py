@@ -25,6 +25,7 @@ AT_ONCE = 100
 
 # As GPUs were counted when this was written; a rule that counts them otherwise comes with a migration of its own.
 INSTANCE = re.compile(r"[ -]MIG[ -](?:\d+c\.)?\d+g\.\d+gb(?:[+-][a-z.]+)?\Z")
+BOOKED = sa.text("reservation_id IS NOT NULL")
 LIVE = sa.text("state IN ('pending', 'placed', 'active')")
 
 
@@ -83,7 +84,7 @@ def _machines() -> None:
         sa.PrimaryKeyConstraint("node_id", "position"),
         sqlite_with_rowid=False,
     )
-    op.create_index(None, "node_devices", ["reservation_id"])
+    op.create_index(None, "node_devices", ["reservation_id"], sqlite_where=BOOKED, postgresql_where=BOOKED)
     op.create_table(
         "node_resources",
         _refers("node_id", "nodes"),
