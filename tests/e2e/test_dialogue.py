@@ -18,7 +18,8 @@ import pytest
 from better_compute.domain.commands import OfferPool
 from fleetctl import live
 from tests.e2e.conftest import command, environment
-from tests.e2e.homes import Home, entry, pool_id, unchanged
+from tests.e2e.homes import Home, entry, pool_id, served, unchanged
+from tests.e2e.proxy import Exchange
 
 PROMPT = b'Type "yes" to apply this plan: '
 RACKED = pool_id("racked")
@@ -48,12 +49,12 @@ def ask(
     what the terminal showed."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        command("fleetctl", "apply", str(home.directory), *flags),
+        command("fleetctl", *map(str, home.line("apply", *flags))),
         stdin=theirs,
         stderr=theirs,
         stdout=subprocess.PIPE,
         text=True,
-        env=environment(TERM="xterm"),
+        env=environment(TERM="xterm", **home.environ),
     )
     os.close(theirs)
     killer = threading.Timer(60, process.kill)
@@ -151,6 +152,39 @@ def test_what_is_done_by_others_while_the_question_stands_is_told_as_that(racked
     racked.wish(entry("racked", {"acme": 6}))
     code, _, terminal = ask(racked, b"yes\n", meanwhile=lambda: offered(racked))
     assert (code, b"  planned, and not to be done now: offer racked for acme\r\n" in terminal) == (4, True)
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["made anew", "gone"])
+def test_a_database_that_is_another_file_by_then_is_not_written_to(racked: Home, *, is_new: bool) -> None:
+    """What holds the old one open reads on in it, and could write there."""
+    racked.wish(entry("racked", {"acme": 4}))
+
+    def meanwhile() -> None:
+        data = racked.database.read_bytes()
+        racked.database.unlink()
+        if is_new:
+            racked.database.write_bytes(data)
+
+    code, out, terminal = ask(racked, b"yes\n", meanwhile=meanwhile)
+    became = "was made anew" if is_new else "is gone"
+    said = f"MISMATCH: the control plane's database ../plane.db {became} meanwhile: nothing was written"
+    assert (code, "Applied" in out, said in terminal.decode()) == (4, False, True)
+
+
+def test_another_control_plane_that_answers_by_then_is_not_written_to(racked: Home) -> None:
+    racked.wish(entry("racked", {"acme": 4}))
+    with served(racked) as (_, proxy):
+
+        def another(exchange: Exchange) -> None:
+            status, _, body = exchange.forward()
+            exchange.answer(status, body, X_Better_Compute_Instance="inst_another")
+
+        code, out, terminal = ask(racked, b"yes\n", meanwhile=lambda: proxy.reset(another))
+        assert not proxy.writes
+    said = terminal.decode()
+    assert (code, "Applied" in out, "may have done" in said) == (4, False, False)
+    assert "MISMATCH: another control plane answers behind the same URL: inst_another" in said
+    assert "; nothing was written" in said
 
 
 @pytest.mark.parametrize("flag", ["--yes", "--expect", "--plan"])

@@ -12,7 +12,7 @@ import msgspec
 
 from better_compute.client import secret
 from better_compute.client.peer import Peer
-from better_compute.client.retry import TRANSIENT, Retry, repeatable, sensible
+from better_compute.client.retry import TRANSIENT, Retry, is_read, repeatable, sensible
 from better_compute.domain.problems import (
     INVALID_INPUT,
     NO_ANSWER,
@@ -112,7 +112,7 @@ class Calls:
             problem = Problem(UNAVAILABLE, rule, self.clean(str(error)), hint=error.hint)
             return _Failure(ComputeError(problem), error.transient, sent=error.sent)
         name = answer.headers.get(INSTANCE_HEADER)
-        self.peer.meet(None if name is None else self.clean(name))
+        self.peer.meet(None if name is None else self.clean(name), is_read=is_read(operation))
         if answer.status == 200:
             if secret.repeats(answer.body, self.http.secret):  # it would go into files and outputs
                 return _Failure(ComputeError(self._indiscreet(operation)), transient=False)

@@ -20,15 +20,17 @@ class Peer:
         if len(self._ids) > 1:
             raise self._another("this call was not sent")
 
-    def meet(self, name: str | None) -> None:
-        """Take note of who answered; None is what stands in between and names nobody. Raises ComputeError."""
+    def meet(self, name: str | None, *, is_read: bool) -> None:
+        """Take note of who answered; None is what stands in between and names nobody. `is_read`: it was asked for
+        nothing that changes anything. Raises ComputeError."""
         if name is None:
             return
         with self._lock:
             if name not in self._ids:
                 self._ids.append(name)
         if name != self._ids[0]:
-            raise self._another("it may have done what this call asked for")
+            unused = "what it says is not used"
+            raise self._another(unused if is_read else "it may have done what this call asked for")
 
     def _another(self, consequence: str) -> ComputeError:
         first, other = self._ids[:2]

@@ -9,7 +9,7 @@ from typing import Any
 TRANSIENT = frozenset({408, 429, 502, 503, 504})
 """Statuses after which the same call may succeed."""
 
-READS = frozenset({"list", "get", "listOffers", "check", "whoami", "info"})
+_READS = frozenset({"list", "get", "listOffers", "check", "whoami", "info"})
 """Methods that change nothing."""
 
 PRECONDITIONS = ("expectedVersion", "expectedOffersVersion")
@@ -18,12 +18,15 @@ _DIGITS = 15
 """Of the longest wait that makes sense, in whatever unit: one that a float holds and a line shows."""
 
 
+def is_read(operation: str) -> bool:
+    """Whether a call changes nothing, whatever becomes of it."""
+    return operation.rpartition("/")[2] in _READS
+
+
 def repeatable(operation: str, body: Mapping[str, Any]) -> bool:
     """Whether a call whose answer was lost, and which may have arrived, may be made again: reads, and writes that carry
     their own key or precondition. Any other write could be done twice."""
-    if operation.rpartition("/")[2] in READS:
-        return True
-    return any(body.get(name) is not None for name in ("idempotencyKey", *PRECONDITIONS))
+    return is_read(operation) or any(body.get(name) is not None for name in ("idempotencyKey", *PRECONDITIONS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from better_compute.domain.problems import OTHER_INSTANCE, ComputeError
 from fleetctl import history, paths
 from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_STALE, Stop
@@ -100,6 +101,15 @@ def by_hand(shown: Plan, plan: Plan, client: Client) -> None:
     message = "the plan is stale: the live state moved while it was asked about, and nothing was written"
     hint = "apply again, and look at the new plan"
     raise Stop(EXIT_STALE, message, (*_differences(shown.operations, plan), *moved), hint, "plan.stale")
+
+
+def elsewhere(error: ComputeError) -> Stop | None:
+    """The end of a run that another control plane answered while it asked; None for any other error. What was approved
+    is of the one that answered before."""
+    first = error.problems[0]
+    if first.rule != OTHER_INSTANCE:
+        return None
+    return Stop(EXIT_STALE, f"{first.message}; nothing was written", hint=first.hint, rule=first.rule)
 
 
 def is_sealed(saved: SavedPlan, desired: Desired, live: Live) -> bool:

@@ -11,6 +11,7 @@ from threading import Event
 from typing import Any
 
 from better_compute.domain.policy.urls import mask_text
+from better_compute.domain.problems import ComputeError
 from fleetctl.apply import approval
 from fleetctl.apply.journal import Journal, Outcome, opened_journal
 from fleetctl.apply.writer import Writer, run
@@ -100,9 +101,14 @@ def _answered(session: Session, shown: Judged, report: PlanReport, how: How) -> 
         raise Stop(EXIT_ERROR, "not approved: nothing was written")
     if not (how.asks and shown.plan.operations):
         return session, shown
-    session = read_again(session)
-    found = judged(session)
-    approval.by_hand(shown.plan, found.plan, session.plane)
+    try:
+        session = read_again(session)
+        found = judged(session)
+        approval.by_hand(shown.plan, found.plan, session.plane)
+    except ComputeError as error:
+        if (stop := approval.elsewhere(error)) is None:
+            raise
+        raise stop from error
     return session, found
 
 

@@ -22,7 +22,7 @@ from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
 from fleetctl.files import FilesError
 from fleetctl.live import Live
-from fleetctl.machine import collector
+from fleetctl.machine import collector, disk
 from fleetctl.request import Request
 from fleetctl.session import target
 
@@ -36,7 +36,7 @@ class Session:
     """Files and live state, both read. `client` of None: the live state stood in a file, and nobody can be asked.
     `read_history` reads the last events of pools' objects. `commit` is the one that the files are of; see
     `trees.commit_of`. `declared`: what the world file has, which need not be in the database. `asked`: the files as
-    they were, and the part that is looked at."""
+    they were, and the part that is looked at. `database`: the file that an embedded control plane was opened in."""
 
     request: Request
     desired: Desired
@@ -47,6 +47,7 @@ class Session:
     commit: str | None
     declared: Declared
     asked: Asked = NOTHING
+    database: target.Identity | None = None
 
     @property
     def plane(self) -> Client:
@@ -66,7 +67,9 @@ def read(request: Request) -> Desired:
 
 
 def read_again(session: Session) -> Session:
-    """The session on the live state as it is now. Raises ComputeError."""
+    """The session on the live state as it is now. Raises ComputeError, and Stop where an embedded control plane is in
+    another file by now."""
+    target.check_same(session.target.server, session.database, session.request.directory)
     live = reading.read(session.plane, session.live.instance.url, session.live.tenant_id)
     return replace(session, live=live)
 
@@ -100,6 +103,7 @@ def opened(request: Request, wished: Desired, *, is_planned: bool = False) -> It
             commit=commit,
             declared=declared,
             asked=asked,
+            database=None if isinstance(chosen.server, str) else disk.identity(Path(chosen.server.database)),
         )
 
 

@@ -21,6 +21,8 @@ from fleetctl.request import CALLER, SERVER, TENANT, TOKEN
 
 PINS = frozenset({SERVER, TENANT, CALLER})
 """What the files pin, by the variable that may say it too."""
+Identity = tuple[int, int] | str
+"""Of a file; see `disk.identity`."""
 _MADE = "whoever runs the control plane makes one: `better-compute token IDENTITY --database URL`"
 
 
@@ -161,6 +163,17 @@ def missing(server: Embedded, directory: Path) -> Stop:
     message = f"there is no {_from(server.database, directory)}: the plan was made for another control plane"
     hint = "give --server URL where it was made for a served one; else make a new plan"
     return Stop(EXIT_STALE, message, hint=hint, rule="plan.target")
+
+
+def check_same(server: str | Embedded, was: Identity | None, directory: Path) -> None:
+    """Whether an embedded control plane is in the file that it was in: what holds that open reads on in one that is
+    gone. Raises Stop."""
+    if not isinstance(server, Embedded) or (now := disk.identity(Path(server.database))) == was:
+        return
+    became = "is gone" if isinstance(now, str) else "was made anew"
+    name = _from(server.database, directory)
+    message = f"the control plane's database {name} {became} meanwhile: nothing was written"
+    raise Stop(EXIT_STALE, message, hint="apply again, and look at the new plan", rule="plan.target")
 
 
 def _spelled(server: str | Embedded | None, directory: Path) -> str | None:

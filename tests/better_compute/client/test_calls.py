@@ -60,7 +60,7 @@ def test_nothing_more_is_sent_once_another_control_plane_answers(server: Server,
     client = connect(server.url, token=TOKEN)
     for _ in range(3):  # whoever stands between and does not name itself is nobody
         client.system.info()
-    said = ["it may have done what this call asked for", *["this call was not sent"] * 2]
+    said = ["what it says is not used", *["this call was not sent"] * 2]
     for acting, consequence in zip((client, client.under({"n": 1}), client.acting_as("acme")), said, strict=True):
         problem = failure(acting).problems[0]
         assert (problem.code, problem.rule) == ("INVALID_STATE", "client.instance")
