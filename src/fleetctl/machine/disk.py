@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+Identity = tuple[int, int] | str
+"""Of a file; see `identity`."""
 _LINKS = 40
 _TYPED = 2**20
 """Bytes of a device, such as a terminal: more than anybody types."""
@@ -81,7 +83,7 @@ def _may_replace(file: os.stat_result, directory: os.stat_result) -> bool:
     return not directory.st_mode & stat.S_ISVTX or os.geteuid() in (0, file.st_uid, directory.st_uid)
 
 
-def identity(path: Path) -> tuple[int, int] | str:
+def identity(path: Path) -> Identity:
     """What is the same for two names of one file, hard links included; of a file that is not there its whole name."""
     try:
         state = os.stat(path)

@@ -47,7 +47,7 @@ class Session:
     commit: str | None
     declared: Declared
     asked: Asked = NOTHING
-    database: target.Identity | None = None
+    database: disk.Identity | None = None
 
     @property
     def plane(self) -> Client:

@@ -21,8 +21,6 @@ from fleetctl.request import CALLER, SERVER, TENANT, TOKEN
 
 PINS = frozenset({SERVER, TENANT, CALLER})
 """What the files pin, by the variable that may say it too."""
-Identity = tuple[int, int] | str
-"""Of a file; see `disk.identity`."""
 _MADE = "whoever runs the control plane makes one: `better-compute token IDENTITY --database URL`"
 
 
@@ -165,7 +163,7 @@ def missing(server: Embedded, directory: Path) -> Stop:
     return Stop(EXIT_STALE, message, hint=hint, rule="plan.target")
 
 
-def check_same(server: str | Embedded, was: Identity | None, directory: Path) -> None:
+def check_same(server: str | Embedded, was: disk.Identity | None, directory: Path) -> None:
     """Whether an embedded control plane is in the file that it was in: what holds that open reads on in one that is
     gone. Raises Stop."""
     if not isinstance(server, Embedded) or (now := disk.identity(Path(server.database))) == was:
