@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -33,10 +33,16 @@ class Explained:
 
 
 def find_entry(desired: Desired, what: str) -> PoolEntry | None:
-    """The entry of a key or an id; one that was renamed is found by its old key too."""
+    """The entry of a key or an id; one that was renamed is found by its old key too, and one that means a pool by its
+    id by the key that the pool was made under."""
     entries = desired.entries.values()
     named = [entry for entry in entries if what in (entry.key, entry.pool_id)]
-    return next(iter(named or [entry for entry in entries if entry.previously == what]), None)
+    named = named or [entry for entry in entries if entry.previously == what]
+    return named[0] if named else _of_ids(desired, _ids(desired, what, None))
+
+
+def _of_ids(desired: Desired, ids: Iterable[str]) -> PoolEntry | None:
+    return next((entry for pool_id in ids if (entry := desired.entries.get(pool_id))), None)
 
 
 def of_files(desired: Desired, what: str) -> Explained:
@@ -53,7 +59,7 @@ def with_live(found: Explained, desired: Desired, what: str, client: Client, ser
     if found.entry is None and not live:
         live = _by_key(client, what)
     meant = identity.settle(desired, live).desired if desired.caller else desired
-    entry = find_entry(meant, found.entry.key or found.entry.pool_id) if found.entry else None
+    entry = find_entry(meant, found.entry.key or found.entry.pool_id) if found.entry else _of_ids(meant, live)
     pool_id = entry.pool_id if entry else _first(live, found.pool_id)
     state = live.get(pool_id)
     pool = state.pool if state else None

@@ -143,6 +143,27 @@ class TestAPool:
             "sa_fleet",
         )
 
+    @pytest.mark.parametrize("maker", ["sa_fleet", "sa_hand"])
+    def test_that_is_adopted_by_its_id_is_found_by_the_key_that_it_was_made_under(
+        self, fleet: Fleet, maker: str
+    ) -> None:
+        """Only the live pool knows that key where its maker is none of the fleet's callers."""
+        world = fleet.directory / "world.yaml"
+        more = "kind: service}, {id: sa_hand, tenantId: root, kind: service}]"
+        world.write_text(world.read_text().replace("kind: service}]", more))
+        fleet.write(
+            "  - {idempotencyKey: gpu-hand, offers: []}\n", ROOT.replace("sa_fleet", maker).replace("fra1-", "gpu-")
+        )
+        apply(fleet)
+        pool_id = derive("pool", "root", maker, "gpu-hand")
+        fleet.write(f"  - {{idempotencyKey: fra1-n, id: {pool_id}, offers: unmanaged}}\n")
+        for name in ("gpu-hand", "fra1-n", pool_id):
+            found = pool(fleet, name)
+            assert (found["key"], found["poolId"], found["live"]["key"]) == ("fra1-n", pool_id, "gpu-hand")
+            assert found["entry"]["source"]["line"] == 9
+        if maker == "sa_fleet":
+            assert pool(fleet, "gpu-hand", "--offline")["key"] == "fra1-n"
+
     def test_that_was_archived_says_since_when(self, fleet: Fleet) -> None:
         fleet.write(OLD)
         apply(fleet)
