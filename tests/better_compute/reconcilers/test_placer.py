@@ -253,7 +253,7 @@ def test_the_wait_for_the_lock_takes_nothing_of_a_transactions_time(
         if self._writes and id(self) not in begun_here:
             plane.time.passed += placer.LONGEST
             plane.time.now += 50
-        begun_here.add(id(self))
+            begun_here.add(id(self))
         return lock(self, pool)
 
     with monkeypatch.context() as slow, counted() as statements:
