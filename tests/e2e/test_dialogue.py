@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
+import signal
 import subprocess
 import threading
 from collections.abc import Callable
@@ -43,10 +45,10 @@ def racked(tmp_path: Path) -> Home:
 
 
 def ask(
-    home: Home, answer: bytes, *flags: str, meanwhile: Callable[[], object] = lambda: None
+    home: Home, answer: bytes | signal.Signals, *flags: str, meanwhile: Callable[[], object] = lambda: None
 ) -> tuple[int, str, bytes]:
-    """Run an apply on a terminal and answer its question, after what is done `meanwhile`; the exit code, stdout, and
-    what the terminal showed."""
+    """Run an apply on a terminal and answer its question, or send it a signal, after what is done `meanwhile`; the exit
+    code, stdout, and what the terminal showed."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         command("fleetctl", *map(str, home.line("apply", *flags))),
@@ -64,7 +66,7 @@ def ask(
         while data := os.read(ours, 4096):
             if PROMPT in (shown := shown + data) and answer:
                 meanwhile()
-                os.write(ours, answer)
+                process.send_signal(answer) if isinstance(answer, signal.Signals) else os.write(ours, answer)
                 answer = b""
     out, _ = process.communicate()
     killer.cancel()
@@ -123,7 +125,9 @@ def test_what_is_booked_while_the_question_stands_is_judged(
     assert (code, written(racked)) == (3, before)
     shown = out if form == "text" else json.loads(out)["findings"][0]["message"]
     assert says in shown
-    assert says not in terminal.decode().partition(PROMPT.decode())[0]
+    before_that, _, since = terminal.decode().partition(PROMPT.decode())
+    assert says not in before_that
+    assert "What blocks this plan is new since it was asked about: nothing was written" in since
     assert "Applied" not in out
 
 
@@ -152,6 +156,29 @@ def test_what_is_done_by_others_while_the_question_stands_is_told_as_that(racked
     racked.wish(entry("racked", {"acme": 6}))
     code, _, terminal = ask(racked, b"yes\n", meanwhile=lambda: offered(racked))
     assert (code, b"  planned, and not to be done now: offer racked for acme\r\n" in terminal) == (4, True)
+
+
+def test_a_replaced_pool_that_is_booked_by_then_is_told_with_what_keeps_it(racked: Home) -> None:
+    racked.wish(entry("fra1-new", {"acme": 8}, replaces="racked"))
+    before = written(racked)
+    code, _, terminal = ask(racked, b"yes\n", meanwhile=lambda: book(racked, 4))
+    said = terminal.decode().replace("\r", "").partition(PROMPT.decode())[2]
+    assert (code, written(racked)) == (4, before)
+    assert "  planned, and not to be done now: archive racked\n" in said
+    assert re.search("  racked is replaced by fra1-new and has 1 (placed|active) reservation: it is kept\n", said)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_in_the_place_of_an_answer_is_told_to_have_written_nothing(
+    home: Home, number: signal.Signals, code: int, form: str
+) -> None:
+    with unchanged(home):
+        ended, out, terminal = ask(home, number, "--format", form)
+    said = f"{number.name} came before an answer: nothing was written"
+    assert (ended, f"STOPPED: {said}" in terminal.decode()) == (code, True)
+    if form == "json":
+        assert [problem["message"] for problem in json.loads(out)["problems"]] == [said]
 
 
 @pytest.mark.parametrize("is_new", [True, False], ids=["made anew", "gone"])

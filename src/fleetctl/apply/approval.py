@@ -91,16 +91,17 @@ def by_digest(expected: str, plan: Plan) -> None:
 
 def by_hand(shown: Plan, plan: Plan, client: Client) -> None:
     """A plan that somebody was shown, and approved: the live state may have moved while they thought it over. Raises
-    Stop with every difference when the plan made since is another."""
+    Stop with every difference when the plan made since is another, and with what was found since, which may be why."""
     if shown.digest == plan.digest:
         return
     both = (*shown.operations, *plan.operations)
     equal = {o.digest for o in shown.operations} & {o.digest for o in plan.operations}
     names = {o.pool_id: o.name for o in both if o.digest not in equal}
     moved = _moved(history.read(client, names, after=shown.sequence).of_pools(names), names)
+    found = [finding.message for finding in plan.findings if finding not in shown.findings]
     message = "the plan is stale: the live state moved while it was asked about, and nothing was written"
     hint = "apply again, and look at the new plan"
-    raise Stop(EXIT_STALE, message, (*_differences(shown.operations, plan), *moved), hint, "plan.stale")
+    raise Stop(EXIT_STALE, message, (*_differences(shown.operations, plan), *found, *moved), hint, "plan.stale")
 
 
 def elsewhere(error: ComputeError) -> Stop | None:

@@ -10,6 +10,7 @@ import click
 from fleetctl.cli import streams
 from fleetctl.cli.options import Common
 from fleetctl.cli.progress import Progress
+from fleetctl.errors import EXIT_INTERRUPTED, Stop
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import PlanReport
@@ -26,7 +27,8 @@ class Dialogue:
         self.progress = Progress(verbose=common.verbose)
 
     def approve(self, report: PlanReport) -> bool:
-        """Show the plan, beside the result where that is not for people, and ask where there is something to do."""
+        """Show the plan, beside the result where that is not for people, and ask where there is something to do. Raises
+        Stop where a signal comes in the place of an answer."""
         self.progress.total = len(report["operations"])
         if self._common.format.for_people:
             if streams.show(report, self._common.format, verbose=self._common.verbose):
@@ -35,5 +37,10 @@ class Dialogue:
             streams.say(streams.in_words(report, sys.stderr, verbose=self._common.verbose))
         if self._approved or not report["operations"]:
             return True
-        streams.say('Type "yes" to apply this plan: ')
-        return sys.stdin.readline().strip() == "yes"
+        try:
+            streams.say('Type "yes" to apply this plan: ')
+            return sys.stdin.readline().strip() == "yes"
+        except (KeyboardInterrupt, SystemExit) as signal:
+            streams.say("\n")
+            name = "SIGTERM" if isinstance(signal, SystemExit) else "SIGINT"
+            raise Stop(EXIT_INTERRUPTED[name], f"{name} came before an answer: nothing was written") from None

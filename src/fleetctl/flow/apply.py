@@ -43,6 +43,8 @@ from fleetctl.request import Frame, Request
 from fleetctl.session.opening import Session, opened, read, read_again
 from fleetctl.words import short
 
+_BLOCKED_SINCE = "What blocks this plan is new since it was asked about: nothing was written"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class How:
@@ -90,7 +92,7 @@ def apply(request: Request, how: How) -> Finished:
         # 7. Ask; what somebody approves is judged once more, as it is by then.
         session, found = _answered(session, found, report, how)
         if found.plan.blocked:
-            return Finished(plan_report(session, found), EXIT_BLOCKED)
+            return Finished(plan_report(session, found), EXIT_BLOCKED, (_BLOCKED_SINCE,))
         return _carried_out(replace(found.plan, digest=digest), session, how, kept)
 
 
