@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO, cast
 
 import pytest
 
@@ -52,7 +53,7 @@ def command(name: str, *arguments: str) -> list[str]:
 class Server:
     """A running server. `database` may be opened beside it; `said` is what it wrote to stderr so far."""
 
-    process: warm.Process
+    process: warm.Process | subprocess.Popen[str]
     database: str
     url: str
     said: list[str] = field(default_factory=list)
@@ -71,17 +72,28 @@ class Server:
         return self.process.wait(STOP_SECONDS)
 
 
+def _begun(asked: list[str], environ: dict[str, str]) -> warm.Process | subprocess.Popen[str]:
+    """Cold where its environment says what it imports."""
+    if "PYTHONPATH" in environ:
+        return subprocess.Popen(command(*asked), stderr=subprocess.PIPE, text=True, env=environ)
+    return warm.Process(asked, environ)
+
+
+def _errors(process: warm.Process | subprocess.Popen[str]) -> TextIO:
+    assert process.stderr is not None
+    return cast("TextIO", process.stderr)
+
+
 @contextmanager
 def serving(database: str, *arguments: str, **environ: str) -> Iterator[Server]:
     """`better-compute serve` for the length of a block. A traceback on its stderr fails the test."""
     listen = () if "--listen" in arguments else ("--listen", "127.0.0.1:0")
-    asked = ["better-compute", "serve", "--database", database, *listen, *arguments]
-    process = warm.Process(asked, environment(**environ))
+    process = _begun(["better-compute", "serve", "--database", database, *listen, *arguments], environment(**environ))
     said: list[str] = []
     killer = threading.Timer(START_SECONDS, process.kill)
     killer.start()
     try:
-        for line in process.stderr:
+        for line in _errors(process):
             said.append(line)
             if found := re.search(r"listening on (http://\S+)", line):
                 break
@@ -89,7 +101,7 @@ def serving(database: str, *arguments: str, **environ: str) -> Iterator[Server]:
             pytest.fail(f"the server did not start: {''.join(said)}")
     finally:
         killer.cancel()
-    drain = threading.Thread(target=lambda: said.extend(process.stderr), daemon=True)
+    drain = threading.Thread(target=lambda: said.extend(_errors(process)), daemon=True)
     drain.start()
     try:
         yield Server(process, database, found[1], said)
@@ -101,7 +113,7 @@ def serving(database: str, *arguments: str, **environ: str) -> Iterator[Server]:
         finally:
             process.kill()
             drain.join(5)
-            process.stderr.close()
+            _errors(process).close()
     assert "Traceback" not in "".join(said)
 
 
