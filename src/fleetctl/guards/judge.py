@@ -34,7 +34,7 @@ def guarded(of: Consequences, override: Override, now: int) -> Guarded:
     sold, most = oversell.touched(case), case.guards.max_oversell
     found = chain(freeze.tallies(case), taken, use.tallies(case), oversell.tallies(sold, most))
     tallies = {tally.name: tally for tally in found}
-    broken = {tally.name for tally in tallies.values() if not _is_within(tally) or _is_over(tally, override)}
+    broken = {tally.name for tally in tallies.values() if not _is_within(tally) or _is_stricter(tally, override)}
     if any(problem.rule == rule("rename") for problem in of.plan.comparison.problems):
         broken.add("rename")  # hazards hold that one
     problems = (
@@ -55,9 +55,10 @@ def _held(tally: Tally, override: Override) -> Iterator[Problem]:
     allowed, lifts = override.numbers.get(tally.name), rule(tally.name)
     if _is_over(tally, override) or (allowed is None and not _is_within(tally)):
         may = tally.may if allowed is None else f"--allow {tally.name}={allowed} lets {allowed:,} pass"
+        hint = f"if that is meant: {to_pass(tally.name, tally.number)}"
         if _is_within(tally):
             may += f"; the guard itself would let {'all' if tally.limit is None else f'{tally.limit:,}'} pass"
-        hint = f"if that is meant: {to_pass(tally.name, tally.number)}"
+            hint += f", or leave --allow {tally.name} out"
         yield Problem(BLOCKED, lifts, f"{tally.says}, and {may}", hint=hint, source=tally.first.source)
     elif allowed is not None and not _is_within(tally):
         why = f": {override.reason}" if override.reason else ""
@@ -67,6 +68,12 @@ def _held(tally: Tally, override: Override) -> Iterator[Problem]:
 
 def _is_within(tally: Tally) -> bool:
     return tally.limit is None or tally.number <= tally.limit
+
+
+def _is_stricter(tally: Tally, override: Override) -> bool:
+    """Whether an override is lower than the guard's own limit, so that it is what holds."""
+    number = override.numbers.get(tally.name)
+    return number is not None and (tally.limit is None or number < tally.limit)
 
 
 def _is_over(tally: Tally, override: Override) -> bool:
