@@ -64,8 +64,8 @@ def unknown(desired: Desired, live: Mapping[str, PoolState] | None = None) -> li
     before = {entry.previously: entry.key for entry in desired.entries.values() if entry.previously}
     for each in desired.expected:
         if each.key in pools:
-            if each.path and (slip := _slip(each.path, pools[each.key])):
-                found.append(_nowhere(each, slip[0], nearest.hint(*slip)))
+            if each.path is not None:
+                found += _nowhere(each, each.path, pools[each.key], nearest)
             continue
         near = f"its entry is called {before[each.key]} now" if each.key in before else nearest.hint(each.key, pools)
         if near or live is not None:
@@ -112,8 +112,6 @@ def _slip(path: str, pool: _Named) -> tuple[str, Collection[str]] | None:
     """The first part of a path that is none, and those that might be meant; None: all of it is a place that a
     difference may have. Of a list, and of what nobody knows, what is below is not told."""
     first, *rest = written(path)
-    if rest and not rest[-1]:
-        return path, ()
     if first == "offers" and rest:
         return _slip_in_offer(rest, pool)
     if first not in _FIELDS:
@@ -144,10 +142,13 @@ def _slip_in_policy(
         if not node.children:
             return None if node.item and node.entry.kind == "map" else (".".join(steps[at:]), ())
         if step not in node.children:
-            has = any(covers(path, way) for policy in policies for way in _ways(policy))
-            return None if has else (step, node.children)
+            return None if _has(policies, path) else (step, node.children)
         node = node.children[step]
     return None
+
+
+def _has(policies: Sequence[Mapping[str, object]], path: str) -> bool:
+    return any(covers(path, way) for policy in policies for way in _ways(policy))
 
 
 def _ways(value: object, above: Path = ("policy",)) -> Iterator[Path]:
@@ -157,9 +158,13 @@ def _ways(value: object, above: Path = ("policy",)) -> Iterator[Path]:
         yield from _ways(inner, (*above, name))
 
 
-def _nowhere(expected: Expected, slip: str, near: str) -> Problem:
-    message = f"{expected.key} is expected to differ at {expected.path}, and nothing of a pool is called {slip}"
-    return _problem(expected, "path", message, near)
+def _nowhere(expected: Expected, path: str, pool: _Named, nearest: Nearest) -> Iterator[Problem]:
+    about = f"{expected.key} is expected to differ at"
+    if not all(map(str.strip, written(path))) and not _has(pool.policies, path):
+        yield _problem(expected, "path", f'{about} "{path}", which holds an empty name', "")
+    elif slip := _slip(path, pool):
+        message = f"{about} {path}, and nothing of a pool is called {slip[0]}"
+        yield _problem(expected, "path", message, nearest.hint(*slip))
 
 
 def _problem(expected: Expected, field: str, message: str, near: str) -> Problem:

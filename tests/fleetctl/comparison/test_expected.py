@@ -105,10 +105,10 @@ def live(*keys: str, archived: bool = False) -> dict[str, PoolState]:
 
 def slips(key: str, path: str | None = None, pools: dict[str, PoolState] | None = None) -> list[tuple[str, str]]:
     entries = [
-        entry("fra1-a", policy={"maxPending": "6h", "x-own": {"deep": 1}}, offers=[], previously="fra1-old"),
+        entry("fra1-a", policy={"maxPending": "6h", "x-own": {"deep": 1, "a..b": 2}}, offers=[], previously="fra1-old"),
         entry("fra1-b", offers=[{"toTenantId": "globex", "quota": {"gpu": 8}}], replaces="fra1-gone"),
     ]
-    item = {"key": key, "reason": "trial", **({"path": path} if path else {})}
+    item = {"key": key, "reason": "trial", **({"path": path} if path is not None else {})}
     wished = desired(fleet(*entries, expected=[item]))
     found = unknown(wished, pools)
     assert {(f.rule, f.severity) for f in found} <= {("fleet.expected", "warning")}
@@ -143,7 +143,14 @@ def test_offline_only_what_is_like_an_entry_is_told() -> None:
     "path",
     [
         *("gpuModel", "policy", "policy.maxPending", "policy.gpu.mig", "policy.gpu.mig.devices.1g.10gb"),
-        *("policy.x-own", "policy.x-own.deep", "policy.kubernetes.labels.a.b/c", "ownerQuota", "ownerQuota.gpu.mig"),
+        *(
+            "policy.x-own",
+            "policy.x-own.deep",
+            "policy.x-own.a..b",
+            "policy.kubernetes.labels.a.b/c",
+            "ownerQuota",
+            "ownerQuota.gpu.mig",
+        ),
         *("offers", "offers[acme]", "offers[acme].quota", "offers[globex].quota.gpu.mig", "offers[acme].priority"),
     ],
 )
@@ -163,7 +170,6 @@ def test_a_path_that_drift_may_tell_is_expected(path: str) -> None:
         ("policy.maxPending.x", "x", ""),
         ("policy.gpu.driver.vrsion", "vrsion", "version"),
         ("policy.acceptance.kind", "kind", ""),
-        ("policy.", "policy.", ""),
         ("ownerQuota.gpus", "gpus", "gpu"),
         ("offers.acme", "offers.acme", "offers"),
         ("offers[globx]", "globx", "globex"),
@@ -178,6 +184,15 @@ def test_a_path_that_leads_nowhere_is_told_with_the_nearest(path: str, slip: str
     [(message, hint)] = slips("fra1-b", path, pools)
     assert message == f"fra1-b is expected to differ at {path}, and nothing of a pool is called {slip}"
     assert hint == (f'did you mean "{near}"?' if near else "write what differs, or take it away")
+
+
+@pytest.mark.parametrize(
+    "path", ["policy.", ".policy", "policy..x", " ", "..", "ownerQuota.", "offers[]", "offers[acme]."]
+)
+def test_a_path_with_an_empty_name_is_told_as_that(path: str) -> None:
+    """Nothing is near it: neither the whole policy nor a field of it is what was meant."""
+    told = f'fra1-b is expected to differ at "{path}", which holds an empty name'
+    assert slips("fra1-b", path) == [(told, "write what differs, or take it away")]
 
 
 def test_a_tenant_is_looked_for_where_live_offers_are_known() -> None:
