@@ -22,6 +22,9 @@ from better_compute.service.core import Service, attempt
 EVERY = 30.0
 """Seconds from one whole round to the next."""
 
+ASKING = 2.0
+"""Seconds for which admission asks billing before it looks what else was told: that may need no word."""
+
 T = TypeVar("T")
 
 
@@ -131,4 +134,4 @@ def _admit(service: Service, told: _Told) -> None:
         placed = told.placed.take(None)
         if not told.placed.stopped:
             pools = None if None in placed else {pool_id for pool_id in placed if pool_id is not None}
-            attempt(partial(admission.admit_all, service, pools), "what is placed waits for the next round")
+            attempt(partial(admission.admit_all, service, pools, ASKING), "what is placed waits for the next round")

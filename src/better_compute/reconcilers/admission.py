@@ -35,8 +35,8 @@ MOST = 50
 """So many are let in by one transaction: others wait for its lock."""
 
 LONGEST = 10.0
-"""Seconds after which a round asks billing no more: whatever else is due waits for its end. What it was not asked about
-by then is told of as placed once more."""
+"""Seconds after which a round asks billing no more: whatever else is due waits for its end. Where there was no time for
+a question, its pools are told of as ones in which something was placed."""
 
 _Heard = Mapping[Spending, Verdict | None]
 """What billing was asked, and its word; None where it gave none."""
@@ -44,43 +44,26 @@ _Heard = Mapping[Spending, Verdict | None]
 
 @dataclass(slots=True)
 class Inquiry:
-    """Billing as one round asks it: each question until it is answered. Once it was silent it is not asked again, by
-    this round; an answer that does not count says nothing of other questions, and may count when it is asked again.
-    Where no billing is set there is nobody to ask."""
+    """Billing as one round asks it: each question once. Once it was silent it is not asked again, by this round; an
+    answer that does not count says nothing of other questions. Where no billing is set there is nobody to ask."""
 
     service: Service
-    until: float
-    chance: Random
     silent: bool
     heard: dict[Spending, Verdict | None] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
-    wanted: set[str] = field(default_factory=set)
-    """The pools in which something needs its word."""
-    cut: set[str] = field(default_factory=set)
-    """Those in which there was no time for a question that was never asked."""
 
-    @classmethod
-    def begin(cls, service: Service) -> Inquiry:
-        silent = isinstance(service.billing, NoBilling)
-        return cls(service, service.stopwatch() + LONGEST, Random(service.entropy(8)), silent)
-
-    def mixed(self, all_: Iterable[T]) -> list[T]:
-        """In an order of chance. One question that billing never answers may end what a round asks: in one order for
-        all rounds, nothing behind it would ever be asked about."""
-        found = list(all_)
-        self.chance.shuffle(found)
-        return found
-
-    def ask(self, pool: Pool, needing: list[Reservation]) -> None:
-        """About those that need its word, while there is time."""
-        for reservation in self.mixed(needing):
-            asked = spending(pool, reservation)
-            if asked is None or self.heard.get(asked) is not None:
-                continue
-            if self.service.stopwatch() < self.until:
-                self.heard[asked] = self._hear(asked)
-            elif asked not in self.heard:
-                self.cut.add(pool.id)
+    def ask(self, questions: Iterable[Spending], longest: float) -> list[Spending]:
+        """Ask for so many seconds; what there was no time for. In an order of chance: where some questions are slow,
+        or have no answer that counts, nothing stands behind them for ever."""
+        mixed = sorted(questions, key=repr)
+        Random(self.service.entropy(8)).shuffle(mixed)
+        until = self.service.stopwatch() + longest
+        for number, asked in enumerate(mixed):
+            if not self.silent and self.service.stopwatch() >= until:
+                return mixed[number:]
+            failure = f"billing was not asked about pool {asked.pool_id} as it should be"
+            self.heard[asked] = attempt(partial(self._hear, asked), failure)
+        return []
 
     def _hear(self, asked: Spending) -> Verdict | None:
         if self.silent:
@@ -101,45 +84,47 @@ class Inquiry:
             log.warning("%s", failure)
 
 
-def admit_all(service: Service, pools: Collection[str] | None = None) -> Counter[str]:
-    """Let in all that is placed, in these pools or in all; how many reservations reached which state. What goes wrong
-    in one pool is logged, and keeps no other pool waiting."""
-    due, done = pools_where(service, "placed", pools), Counter[str]()
-    if not due:
-        return done
-    inquiry = Inquiry.begin(service)
-    failure = "the reservations that are placed in pool {} did not all become active"
-    for pool_id in due:
-        done += attempt(partial(_admit_in, service, pool_id, inquiry, asks=False), failure.format(pool_id)) or Counter()
-    # What needs no word of billing has waited for none.
-    for pool_id in inquiry.mixed(inquiry.wanted):
-        done += attempt(partial(_admit_in, service, pool_id, inquiry, asks=True), failure.format(pool_id)) or Counter()
+def admit_all(service: Service, pools: Collection[str] | None = None, longest: float = LONGEST) -> Counter[str]:
+    """Let in all that is placed, in these pools or in all, asking billing for so many seconds; how many reservations
+    reached which state. What goes wrong in one pool is logged, and keeps no other pool waiting."""
+    inquiry = Inquiry(service, silent=isinstance(service.billing, NoBilling))
+    questions: set[Spending] = set()
+    done = _admit(service, pools_where(service, "placed", pools), inquiry.heard, questions)
+    # What needs no word of billing is in by now, and has waited for none.
+    left = inquiry.ask(questions, longest)
+    done += _admit(service, sorted({asked.pool_id for asked in inquiry.heard}), inquiry.heard, set())
+    for pool_id in {asked.pool_id for asked in left}:
+        service.after_placed(pool_id)
     return done
 
 
-def _admit_in(service: Service, pool_id: str, inquiry: Inquiry, *, asks: bool) -> Counter[str]:
-    """Let in all that is placed in one pool: each becomes active, fails, or stays with the reason of today. Where
-    billing is not asked, what needs its word stays as it is."""
+def _admit(service: Service, pools: Iterable[str], heard: _Heard, questions: set[Spending]) -> Counter[str]:
+    done = Counter[str]()
+    for pool_id in pools:
+        failure = f"the reservations that are placed in pool {pool_id} did not all become active"
+        done += attempt(partial(_admit_in, service, pool_id, heard, questions), failure) or Counter()
+    return done
+
+
+def _admit_in(service: Service, pool_id: str, heard: _Heard, questions: set[Spending]) -> Counter[str]:
+    """Let in all that is placed in one pool: each becomes active, fails, or stays with the reason of today; what needs
+    a word that was not heard stays as it is, and is added to the questions."""
     last, done = None, Counter[str]()
     while True:
         pool, placed, stranded = service.store.view(partial(_placed, pool_id, last))
-        needing = [r for r in placed if r.id not in stranded and spending(pool, r) is not None]
-        if asks:
-            inquiry.ask(pool, needing)
-        elif needing:
-            inquiry.wanted.add(pool_id)
+        for reservation in placed:
+            asked = None if reservation.id in stranded else spending(pool, reservation)
+            if asked is not None and asked not in heard:
+                questions.add(asked)
         # Where nothing is to change, such as while billing is silent, no lock is asked for.
-        if any(_next(pool, stranded, inquiry.heard, service.clock(), each) != each for each in placed):
-            some = service.store.transact(partial(_some, service, pool_id, last, inquiry.heard))
+        if any(_next(pool, stranded, heard, service.clock(), each) != each for each in placed):
+            some = service.store.transact(partial(_some, service, pool_id, last, heard))
             if some["failed"]:
                 service.after_freed(pool_id)
             done += some
         if len(placed) < MOST:
-            break
+            return done
         last = placed[-1]
-    if pool_id in inquiry.cut:
-        service.after_placed(pool_id)
-    return done
 
 
 def _placed(pool_id: str, after: Reservation | None, tx: Tx) -> tuple[Pool, list[Reservation], set[str]]:
