@@ -29,7 +29,8 @@ LONGEST = 0.05
 begun: others wait for the lock."""
 
 SEARCH = 1.0
-"""Seconds after which one turn looks at hosts for no other wish: other pools wait for their turns."""
+"""Seconds for which the pools that are due look at hosts, each in its turn for its part of them: each waits for the
+turns of the others."""
 
 _Kind = tuple[object, ...]
 """What makes two wishes alike to every host."""
@@ -68,9 +69,10 @@ class Turns:
         """One turn of each pool: how many reservations reached which state. What goes wrong in one pool is logged, and
         keeps no other pool waiting."""
         done = Counter[str]()
+        seconds = SEARCH / max(len(self._passes), 1)
         for pool_id, so_far in list(self._passes.items()):
             failure = f"the reservations that wait in pool {pool_id} were not all tried"
-            turn = attempt(partial(_turn, self._service, pool_id, so_far), failure)
+            turn = attempt(partial(_turn, self._service, pool_id, so_far, seconds), failure)
             further, some = turn or (None, Counter())
             self._note(pool_id, further)
             done += some
@@ -98,13 +100,13 @@ def place_all(service: Service, pools: Collection[str] | None = None) -> Counter
     return done
 
 
-def _turn(service: Service, pool_id: str, so_far: _Pass) -> tuple[_Pass | None, Counter[str]]:
+def _turn(service: Service, pool_id: str, so_far: _Pass, seconds: float) -> tuple[_Pass | None, Counter[str]]:
     """Try the next ones: how far the pass has come, None at its end; and how many came to which state.
 
     Hosts are looked for while nobody waits for a lock: it takes long where many have what is selected and none has
     room. What comes free between that and the lock is told to the turns, and all is gone through once more.
     """
-    seen = service.store.view(partial(_look, service, pool_id, so_far))
+    seen = service.store.view(partial(_look, service, pool_id, so_far, seconds))
     if not seen.changes:
         return seen.further, Counter()
     return service.store.transact(partial(_some, service, pool_id, so_far, seen))
@@ -121,15 +123,16 @@ class _Seen:
     hopeless: frozenset[_Kind]
 
 
-def _look(service: Service, pool_id: str, so_far: _Pass, tx: Tx) -> _Seen:
+def _look(service: Service, pool_id: str, so_far: _Pass, seconds: float, tx: Tx) -> _Seen:
     begun = service.stopwatch()
     waiting = tx.oldest(pool_id, "pending", MOST, so_far.last)
     state = tx.pool_state(pool_id, {wish.tenant_id for wish in waiting})
     bookings = Bookings(service, tx, ACTOR, known(state), service.clock())
-    hopeless, changes = set(so_far.hopeless), False
+    room, changes = tx.most_free(pool_id), False
+    hopeless = {*so_far.hopeless, *(_kind(wish) for wish in waiting if wish.atoms > room)}
     for tried, wish in enumerate(waiting, start=1):
         changes |= _next(bookings, state, wish, hopeless)[0] != wish
-        if tried == MOST or service.stopwatch() - begun >= SEARCH:
+        if tried == MOST or service.stopwatch() - begun >= seconds:
             found = frozenset(hopeless)
             return _Seen(tried, changes, _Pass(wish, found), found)
     return _Seen(len(waiting), changes, None, frozenset(hopeless))

@@ -31,7 +31,8 @@ def everywhere(service: Service) -> Round:
 
 def keep_hosts(keeper: Keeper) -> int:
     """What hosts provide, in all pools; how many changed."""
-    return (_step(keeper.vps_hosts) or 0) + (_step(keeper.capacity_hosts) or 0)
+    # In this order: whether a machine may be booked at all is judged with its devices.
+    return (_step(keeper.capacity_hosts) or 0) + (_step(keeper.vps_hosts) or 0)
 
 
 def in_pools(

@@ -130,6 +130,9 @@ _DEALLOCATE = (
 )
 
 
+_MOST_FREE = select(_N.free).where(_OF_POOL).order_by(_N.free.desc()).limit(1)
+
+
 class BookingTx(NodeTx):
     """The part of `Tx` about what is booked."""
 
@@ -141,6 +144,10 @@ class BookingTx(NodeTx):
             return None
         [host] = self._hosts([node_of(NODES.of(row))], scalars=False)
         return host
+
+    def most_free(self, pool_id: str) -> int:
+        row = self._first(_MOST_FREE, pool_id=pool_id)
+        return 0 if row is None else int(row.free)
 
     def has_device(self, pool_id: str, selectors: Selectors) -> bool:
         by, given = self._by(pool_id, selectors)

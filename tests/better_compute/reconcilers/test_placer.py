@@ -13,6 +13,7 @@ import pytest
 from better_compute.domain.usage import HOUR
 from better_compute.reconcilers import placer
 from better_compute.service.bookings import Bookings
+from better_compute.storage.bookings import BookingTx
 from better_compute.storage.pools import PoolTx
 from tests.better_compute.plane import CARD, START, Plane
 from tests.statements import counted
@@ -170,6 +171,7 @@ def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.
 
 
 def test_a_turn_ends_when_hosts_were_looked_at_for_long(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BookingTx, "most_free", lambda *_: 99)
     pool_id = plane.hosts_pool(1)
     made = [waiting(plane, pool_id, gpus) for gpus in (2, 3, 4, 5)]
     find = Bookings.find
@@ -188,9 +190,56 @@ def test_a_turn_ends_when_hosts_were_looked_at_for_long(plane: Plane, monkeypatc
     assert went == [made[1], made[3]]
 
 
+def test_the_pools_that_are_due_share_the_time_for_looking_at_hosts(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BookingTx, "most_free", lambda *_: 99)
+    pools = [plane.hosts_pool(1) for _ in range(4)]
+    for pool_id in pools:
+        for gpus in (2, 3, 4, 5):
+            waiting(plane, pool_id, gpus)
+    looked: list[str] = []
+    find = Bookings.find
+
+    def slowly(self: Bookings, wish: Any) -> Any:
+        plane.time.passed += placer.SEARCH / 8
+        looked.append(wish.pool_id)
+        return find(self, wish)
+
+    monkeypatch.setattr(Bookings, "find", slowly)
+    turns = placer.Turns(plane.service)
+    turns.add(None)
+    turns.go_on()
+    assert Counter(looked) == dict.fromkeys(pools, 2)
+
+
+def test_no_host_is_looked_at_for_more_devices_than_any_has_free(
+    either: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, roomy = either.hosts_pool(2, 3), either.hosts_pool()
+    assert either.reserve(full, resources={"gpu": 2})["state"] == "placed"
+    made = [waiting(either, pool_id, gpus) for pool_id in (full, roomy) for gpus in (4, 5)]
+    looked: list[Any] = []
+    find = Bookings.find
+
+    def noted(self: Bookings, wish: Any) -> Any:
+        looked.append(wish.id)
+        return find(self, wish)
+
+    monkeypatch.setattr(Bookings, "find", noted)
+    assert either.store.view(lambda tx: (tx.most_free(full), tx.most_free(roomy))) == (3, 0)
+    placer.place_all(either.service)
+    assert looked == []
+    either.join(full, *[CARD] * 4)
+    placer.place_all(either.service)
+    assert set(looked) == {made[0]}
+    assert seen(either, made[0])[0] == "placed"
+
+
 def test_hosts_are_looked_for_before_anything_is_locked_and_under_the_lock_once_more(
     plane: Plane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(BookingTx, "most_free", lambda *_: 99)
     pool_id = plane.hosts_pool()
     small, large = waiting(plane, pool_id, 1), waiting(plane, pool_id, 2)
     plane.join(pool_id, CARD)
@@ -268,6 +317,7 @@ def test_the_wait_for_the_lock_takes_nothing_of_a_transactions_time(
 def test_wishes_that_are_alike_are_tried_at_hosts_once(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand that ask for the same in a full pool cost no more than one; what differs is tried."""
     monkeypatch.setattr(placer, "MOST", 4)
+    monkeypatch.setattr(BookingTx, "most_free", lambda *_: 99)
     pool_id = plane.hosts_pool(1)
     for _ in range(9):
         waiting(plane, pool_id, 2)

@@ -6,12 +6,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from better_compute.reconcilers import admission, hosts, placer
 from better_compute.reconcilers.rounds import Round, everywhere, in_pools
 from better_compute.service.ports import Spending, Verdict
 from tests.better_compute.bills import Bills, billed, down, metered_pool, no, yes
-from tests.better_compute.plane import Plane
+from tests.better_compute.plane import CARD, Plane
 from tests.better_compute.reconcilers.test_admission import shown
 from tests.statements import counted
 
@@ -168,3 +169,18 @@ def test_a_policy_that_gives_more_lets_what_waits_for_it_go_on_in_one_round(eith
     either.ask("sa_fleet", "pools/update", poolId=pool_id, policy={"overcommit": 2})
     assert everywhere(either.service) == Round(1, Counter(placed=1, active=1))
     assert shown(either, waits)["state"] == "active"
+
+
+def test_a_machine_that_is_understood_anew_provides_all_that_it_has_after_one_round(either: Plane) -> None:
+    pool_id = either.pool(**{"class": "vps-host"})
+    node_id = either.join(pool_id, CARD)["id"]
+    before = either.ask("sa_fleet", "nodes/get", nodeId=node_id).data
+    for sql in (
+        "DELETE FROM node_devices",
+        "DELETE FROM node_resources",
+        "UPDATE nodes SET quarantined = 'not understood by an older release', gpu_model = NULL, free = 0",
+    ):
+        either.store.transact(lambda tx, sql=sql: tx._connection.execute(text(sql)))  # type: ignore[misc]
+    everywhere(either.service)
+    assert either.ask("sa_fleet", "nodes/get", nodeId=node_id).data == before
+    assert everywhere(either.service) == Round(0, Counter())

@@ -73,6 +73,9 @@ class WorkTx(Protocol):
         says of itself is taken from its attributes as they are kept: `choose` asks its inventory.
         """
 
+    def most_free(self, pool_id: str) -> int:
+        """How many devices are free on the machine of a pool that has the most; 0 where none can be booked."""
+
     def has_device(self, pool_id: str, selectors: Selectors) -> bool:
         """Whether a device of a machine that can be booked has all that is selected by, booked ones too."""
 
