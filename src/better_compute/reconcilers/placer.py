@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from better_compute.domain import reservations as rules
@@ -154,7 +154,10 @@ def _some(service: Service, pool_id: str, so_far: _Pass, seen: _Seen, tx: Tx) ->
             state.quotas[wish.tenant_id] = rules.add_use(state.rows(wish.tenant_id), wish.resources)
         if service.stopwatch() - begun >= LONGEST:
             return _Pass(wish, frozenset(hopeless)), bookings.done
-    return seen.further and replace(seen.further, hopeless=frozenset(hopeless)), bookings.done
+    if seen.further is None:
+        return None, bookings.done
+    # Not the last that was seen: another may have come before it meanwhile, by the clock of another server.
+    return _Pass(waiting[-1] if waiting else seen.further.last, frozenset(hopeless)), bookings.done
 
 
 def _next(

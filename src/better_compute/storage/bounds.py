@@ -11,7 +11,7 @@ from sqlalchemy import JSON, BigInteger, ColumnElement, Select, Text, bindparam,
 from better_compute.domain.bounds import HostBounds, cards_of
 from better_compute.domain.inventory import MIB_PER_GIB, VRAM, Inventory, beside_pages
 from better_compute.storage import tables as t
-from better_compute.storage.rows import MACHINES_AT_ONCE, Rows, from_json
+from better_compute.storage.rows import LONG_AT_ONCE, Rows, from_json
 from better_compute.storage.tables.machines import SCHEDULABLE
 
 
@@ -24,7 +24,7 @@ class BoundsTx(Rows):
 
     def card_sizes(self, pool_ids: Collection[str]) -> dict[str, frozenset[int]]:
         found: dict[str, frozenset[int]] = {}
-        for pool_id, gpus, vram in self._each(_kinds(self._dialect), MACHINES_AT_ONCE, pool_ids=list(pool_ids)):
+        for pool_id, gpus, vram in self._each(_kinds(self._dialect), LONG_AT_ONCE, pool_ids=list(pool_ids)):
             # Machines of older databases may say a text, or a number as one: the domain knows what that says.
             inventory = Inventory(gpus=tuple(from_json(gpus)), attributes={VRAM: from_json(vram or "null")})
             found[pool_id] = found.get(pool_id, frozenset()) | cards_of(inventory)

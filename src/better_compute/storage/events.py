@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, bindparam, false, func, or_, selec
 from better_compute.service.ports import EventQuery, EventRecord
 from better_compute.storage import tables as t
 from better_compute.storage.chain import START, link
-from better_compute.storage.rows import MACHINES_AT_ONCE, AnyRow, Kept, Rows, from_json, to_json, upsert
+from better_compute.storage.rows import LONG_AT_ONCE, AnyRow, Kept, Rows, from_json, to_json, upsert
 
 E = t.events.c
 EVENTS = Kept(t.events, EventRecord)
@@ -32,7 +32,7 @@ class EventTx(Rows):
         return 0 if head is None else int(head.sequence)
 
     def events(self, query: EventQuery) -> list[EventRecord]:
-        return [event_of(row) for row in self._fitting(_page(query), _weigh, query.limit, at_once=MACHINES_AT_ONCE)]
+        return [event_of(row) for row in self._fitting(_page(query), _weigh, query.limit, at_once=LONG_AT_ONCE)]
 
     def _append(self, events: Sequence[EventRecord], revision: int) -> None:
         """Add the events of as many changes of one pool, the last of which made this revision of it.

@@ -15,7 +15,7 @@ from better_compute.domain.nodes import Node
 from better_compute.domain.state import Pool
 from better_compute.service.ports.machines import HostLook
 from better_compute.storage import tables as t
-from better_compute.storage.rows import MACHINES_AT_ONCE, AnyRow, Rows
+from better_compute.storage.rows import LONG_AT_ONCE, AnyRow, Rows
 
 # Which pool and machine it is, whose, and since when: rules that keep hosts ask nothing of these. A new field is told
 # unless it is named here.
@@ -39,7 +39,7 @@ class LookTx(Rows):
         given |= {"pool_id": after[0] if pool_id is None else pool_id}
         given |= {} if class_ is None else {"of_class": class_}
         statement = _statement(self._dialect, of_class=class_ is not None, of_pool=pool_id is not None)
-        rows = self._fitting(statement, _weigh, limit, parts=2, at_once=MACHINES_AT_ONCE, **given)
+        rows = self._fitting(statement, _weigh, limit, parts=2, at_once=LONG_AT_ONCE, **given)
         return [HostLook(row[0], row[1], tuple(row[2:])) for row in rows]
 
 

@@ -20,7 +20,7 @@ from better_compute.storage.attributes import AttributeTx
 from better_compute.storage.devices import HostTx
 from better_compute.storage.events import RAISE
 from better_compute.storage.pools import POOLS, pool_of
-from better_compute.storage.rows import MACHINES_AT_ONCE, Kept, Values, from_json, machines_json, to_json, upsert
+from better_compute.storage.rows import LONG_AT_ONCE, Kept, Values, from_json, machines_json, to_json, upsert
 
 _SHORT = 4096
 """An inventory of so many characters is kept: eight GPUs and twenty attributes take a quarter of them."""
@@ -62,7 +62,7 @@ class NodeTx(HostTx, AttributeTx):
     def nodes(self, pool_id: str, limit: int, after: str | None) -> list[Node]:
         page = NODES.page("pool_id")
         given: dict[str, Any] = {"value": pool_id, "after": after or ""}
-        rows = self._fitting(page, lambda row: len(row.inventory), limit, at_once=MACHINES_AT_ONCE, **given)
+        rows = self._fitting(page, lambda row: len(row.inventory), limit, at_once=LONG_AT_ONCE, **given)
         return [node_of(NODES.of(row)) for row in rows]
 
     def host(self, node_id: str) -> Host | None:

@@ -22,7 +22,7 @@ Weigh = Callable[[AnyRow], int]
 _AT_ONCE = 200
 """So many rows, each with at most two policies, are in memory before it is known whether there is room for them."""
 
-MACHINES_AT_ONCE = 50
+LONG_AT_ONCE = 50
 """So many rows of machines, or of what happened to them: each may hold a megabyte."""
 
 BARE = 128

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from better_compute.service import pages
-from better_compute.storage import events, rows
+from better_compute.storage import events
 from better_compute.storage.rows import AnyRow, to_json
 from tests.better_compute.plane import IDENTITIES, Plane
 
@@ -109,7 +109,7 @@ def test_what_there_is_no_room_for_is_not_read(either: Plane, monkeypatch: pytes
         weighed.append(row)
         return weigh(row)
 
-    monkeypatch.setattr(rows, "_AT_ONCE", 5)
+    monkeypatch.setattr(events, "LONG_AT_ONCE", 5)
     monkeypatch.setattr(events, "_weigh", weighing)
     monkeypatch.setattr(pages, "ROOM", 1)
     assert len(either.ask("sa_fleet", "events/list", limit=1000).data["items"]) == 1
