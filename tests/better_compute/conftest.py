@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests import postgres
+from tests.better_compute.copies import copied
 from tests.better_compute.plane import Plane, open_plane
 
 
@@ -38,14 +38,11 @@ def fresh_postgres(postgres_server: postgres.Server) -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def either(request: pytest.FixtureRequest, fresh_plane: Path, tmp_path: Path) -> Iterator[Plane]:
+def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Plane]:
     """A control plane: the test that takes it runs on SQLite, and again on PostgreSQL."""
-    with ExitStack() as stack:
-        if request.param == "sqlite":
-            url = f"sqlite:///{shutil.copy(fresh_plane, tmp_path)}"
-        else:
-            server: postgres.Server = request.getfixturevalue("postgres_server")
-            url = stack.enter_context(server.database(like=request.getfixturevalue("fresh_postgres")))
+    with copied(request, tmp_path, sqlite="fresh_plane", postgresql="fresh_postgres") as url:
         plane = open_plane(url)
-        stack.callback(plane.store.close)
-        yield plane
+        try:
+            yield plane
+        finally:
+            plane.store.close()

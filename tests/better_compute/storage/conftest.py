@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from better_compute.storage import SqlStore
 from tests import postgres
+from tests.better_compute.copies import copied
 from tests.better_compute.storage.changes import opened, populate
 
 
@@ -33,13 +32,11 @@ def populated_postgres(postgres_server: postgres.Server) -> Iterator[str]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
     """A store with tenants and a site: the test that takes it runs on SQLite, and again on PostgreSQL."""
-    with ExitStack() as stack:
-        if request.param == "sqlite":
-            url = f"sqlite:///{shutil.copy(request.getfixturevalue('populated_sqlite'), tmp_path)}"
-        else:
-            server: postgres.Server = request.getfixturevalue("postgres_server")
-            url = stack.enter_context(server.database(like=request.getfixturevalue("populated_postgres")))
-        yield stack.enter_context(opened(url))
+    with (
+        copied(request, tmp_path, sqlite="populated_sqlite", postgresql="populated_postgres") as url,
+        opened(url) as store,
+    ):
+        yield store
 
 
 @pytest.fixture
