@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -48,7 +49,11 @@ _NO_WORD = (NO_ANSWER, STRANGE_ANSWER)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
     """What an apply writes with. `change` is what every event keeps as `via`; the operation's digest is added to it.
-    Once `stop` is set nothing new is started."""
+    Once `stop` is set nothing new is started.
+
+    Nothing here waits in a way of its own, so that a test may own all time: `wait` is for the first of the futures that
+    `executor` gave, at most `timeout` seconds; `stop.wait` lets seconds pass, and is called in the executor alone;
+    `monotonic` tells the seconds."""
 
     client: Client
     executor: Executor
@@ -57,6 +62,8 @@ class Writer:
     journal: Journal
     progress: Progress
     stop: Event
+    wait: Callable[..., Any] = wait
+    monotonic: Callable[[], float] = time.monotonic
 
 
 @dataclass(slots=True)
@@ -86,7 +93,7 @@ def run(plan: Plan, writer: Writer) -> tuple[Outcome, ...]:
             running[writer.executor.submit(_perform, operations[n], writer, halt)] = n
         if not running:
             break
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
+        for future in writer.wait(running, return_when=FIRST_COMPLETED).done:
             n = running.pop(future)
             outcomes[n] = outcome = future.result()
             writer.progress(outcome)
