@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from better_compute.domain.policy.urls import mask_message
+from fleetctl.words import short, time
 
 if TYPE_CHECKING:
     from better_compute.client import Client
@@ -14,6 +17,9 @@ Subject = tuple[str, str | None]
 
 _MOST = 1000
 """Pools that one request may name."""
+
+_TOLD = 80
+"""So many characters of what a caller chose to say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +32,11 @@ class LastEvent:
     time: int
     sequence: int
     via: Mapping[str, Any]
+
+    @property
+    def told(self) -> str:
+        """What happened, by whom and when, and the change behind a service account: what its call said of itself."""
+        return f"{self.type} by {self.actor_id} at {time(self.time)}, via {_change(self.via)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +66,36 @@ Reader = Callable[[Collection[str], int], History]
 
 def read(client: Client, pool_ids: Collection[str], after: int = 0) -> History:
     """The last events of the pools' objects after sequence `after`. Raises ComputeError."""
+    return History({event.subject: event for event in _events(client, pool_ids, after, latest=True)})
+
+
+def every(client: Client, pool_ids: Collection[str], after: int) -> list[LastEvent]:
+    """All events of the pools' objects after sequence `after`, a pool's in their order. Raises ComputeError."""
+    return list(_events(client, pool_ids, after, latest=False))
+
+
+def _events(client: Client, pool_ids: Collection[str], after: int, *, latest: bool) -> Iterator[LastEvent]:
     ids = sorted(pool_ids)
-    events: dict[Subject, LastEvent] = {}
     for start in range(0, len(ids), _MOST):
-        for event in client.events.all(pool_ids=ids[start : start + _MOST], latest=True, after=after):
-            subject = (event.pool_id, event.to_tenant_id or None)
-            events[subject] = LastEvent(
+        some, types = ids[start : start + _MOST], None if latest else ("pool.*", "quota.*")
+        for event in client.events.all(types=types, pool_ids=some, latest=latest, after=after):
+            yield LastEvent(
                 type=event.type,
-                subject=subject,
+                subject=(event.pool_id, event.to_tenant_id or None),
                 actor_id=event.actor_id,
                 time=event.time,
                 sequence=event.sequence,
                 via=event.via or {},
             )
-    return History(events)
+
+
+def _change(via: Mapping[str, Any]) -> str:
+    shown = [(name, via[name]) for name in ("fleet", "commit", "digest", "reason") if via.get(name) is not None]
+    if not shown:
+        return "a change that another tool named" if via else "no apply"
+    return ", ".join(f"{name} {_value(name, str(value))}" for name, value in shown)
+
+
+def _value(name: str, value: str) -> str:
+    shown = mask_message(value)
+    return short(shown) if name in ("commit", "digest") else shown[:_TOLD]

@@ -260,7 +260,7 @@ def test_what_somebody_else_did_alike_is_not_this_plans_doing(home: Home) -> Non
 
 def test_a_resume_that_asks_no_history_breaks_the_law(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: what is as wished counts as done, whoever did it."""
-    monkeypatch.setattr("fleetctl.apply.approval._is_done", lambda *_: True)
+    monkeypatch.setattr("fleetctl.apply.staleness._is_done", lambda *_: True)
     file = moved(home, to=48)
     with pytest.raises(AssertionError):
         check_stale(home, file)

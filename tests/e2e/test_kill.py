@@ -174,6 +174,6 @@ def test_a_resume_that_does_not_know_its_own_events_breaks_the_law(
     file = tmp_path / "plan.json"
     planned = site.home.plan(*ALLOWED, "--out", file).report
     apply_killed(site, "after", 20, "--plan", file)
-    monkeypatch.setattr("fleetctl.apply.approval._is_done", lambda *_: False)
+    monkeypatch.setattr("fleetctl.apply.staleness._is_done", lambda *_: False)
     with pytest.raises(AssertionError, match="the plan is stale"):
         check_converged(site, planned, "--plan", file, digest=planned["digest"])

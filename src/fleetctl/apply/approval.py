@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hmac
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.problems import OTHER_INSTANCE, ComputeError
 from fleetctl import history, paths
+from fleetctl.apply.saved import SavedPlan
+from fleetctl.apply.staleness import NEW_PLAN, check_again, check_rest, differences, object_name, told
 from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_STALE, Stop
-from fleetctl.history import History, LastEvent, Subject
 from fleetctl.live import Live
 from fleetctl.override import Override, rule
-from fleetctl.plan import Operation, Plan, Scope, scope_of
+from fleetctl.plan import Plan, Scope, scope_of
 from fleetctl.plan.digest import canonical_after
-from fleetctl.request import WHOLE, Frame
 from fleetctl.spelling import seal
 from fleetctl.words import joined, time
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from better_compute.client import Client
 
 
-_NEW = "make a new plan"
 MAY_MOVE = {
     "n": "the order follows from live facts too, which others may change",
     "dependsOn": "names operations by the order",
@@ -35,40 +33,6 @@ MAY_MOVE = {
     "source": "is a line of the files, and the same wish may have moved to another",
 }
 """Of an operation: what may differ between two plans of one digest, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class SavedOperation:
-    """An operation of a plan file: what it is about, and its digest."""
-
-    action: str
-    name: str
-    subject: Subject
-    digest: str
-
-    @property
-    def pool_id(self) -> str:
-        return self.subject[0]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedPlan:
-    """What a plan file approves. Times are epoch milliseconds; `commit` is that of the files, if they have one. The
-    plan is made again in the same `frame`, whose base is a commit, or a directory seen from the fleet's. What it lets
-    pass, by `allow` and for a `reason`, is given again. `report` is the file itself, that somebody was shown."""
-
-    scope: Scope
-    digest: str
-    inputs: str
-    url: str
-    sequence: int
-    commit: str | None
-    expires_at: int | None
-    operations: tuple[SavedOperation, ...]
-    report: Mapping[str, Any] = field(repr=False)
-    frame: Frame = WHOLE
-    allow: Mapping[str, int] = field(default_factory=dict)
-    reason: str | None = None
 
 
 def not_repeated(saved: SavedPlan, plan: Plan, override: Override) -> str:
@@ -97,11 +61,11 @@ def by_hand(shown: Plan, plan: Plan, client: Client) -> None:
     both = (*shown.operations, *plan.operations)
     equal = {o.digest for o in shown.operations} & {o.digest for o in plan.operations}
     names = {o.pool_id: o.name for o in both if o.digest not in equal}
-    moved = _moved(history.read(client, names, after=shown.sequence).of_pools(names), names)
+    moved = told(history.read(client, names, after=shown.sequence).of_pools(names), names)
     found = [finding.message for finding in plan.findings if finding not in shown.findings]
     message = "the plan is stale: the live state moved while it was asked about, and nothing was written"
     hint = "apply again, and look at the new plan"
-    raise Stop(EXIT_STALE, message, (*_differences(shown.operations, plan), *found, *moved), hint, "plan.stale")
+    raise Stop(EXIT_STALE, message, (*differences(shown.operations, plan), *found, *moved), hint, "plan.stale")
 
 
 def elsewhere(error: ComputeError) -> Stop | None:
@@ -134,43 +98,21 @@ def by_file(
         raise Stop(EXIT_STALE, message, rule="plan.expired")
     _check_inputs(saved, plan, live, commit)
     _check_unaltered(saved, plan, shown, live.instance.digest_key)
-    if saved.digest != plan.digest:
-        _check_rest(saved, plan, client)
+    (check_again if saved.digest == plan.digest else check_rest)(saved, plan, client)
 
 
 def _check_inputs(saved: SavedPlan, plan: Plan, live: Live, commit: str | None) -> None:
     """Raises Stop where the plan was made from other files, another base or part, or on another control plane."""
     if saved.inputs == plan.inputs:
         return
-    differences = _differences(saved.operations, plan)
-    same = saved.commit is not None and saved.commit == commit and not differences
+    differing = differences(saved.operations, plan)
+    same = saved.commit is not None and saved.commit == commit and not differing
     elsewhere, url = saved.url != live.instance.url, live.instance.url
     where = [f"planned for {saved.url}, this is {url}"] if elsewhere else []
     flag = f"give --server {saved.url}" if "://" in saved.url else "leave --server out"
-    hint = f"if {saved.url} is meant, {flag}; else {_NEW}" if elsewhere else _NEW
-    details = (*where, *_commits(saved.commit, commit), *differences)
+    hint = f"if {saved.url} is meant, {flag}; else {NEW_PLAN}" if elsewhere else NEW_PLAN
+    details = (*where, *_commits(saved.commit, commit), *differing)
     raise Stop(EXIT_STALE, _other_inputs(same=same, elsewhere=elsewhere), details, hint, "plan.inputs")
-
-
-def _check_rest(saved: SavedPlan, plan: Plan, client: Client) -> None:
-    """Raises Stop where what is to be done now is not the rest of the plan file after a run that was killed, or where
-    somebody else moved an object of it since."""
-    both: list[SavedOperation | Operation] = [*saved.operations, *plan.operations]
-    last = history.read(client, {operation.subject[0] for operation in both}, after=saved.sequence)
-    open_now = {operation.subject for operation in plan.operations}
-    rest = [o for o in saved.operations if o.subject in open_now or not _is_done(o, last, saved)]
-    differences = _differences(rest, plan)
-    # A call of the killed run may land after the live state was read: then its event is this plan's own.
-    counts = open_now.union(operation.subject for operation in rest)
-    names = {operation.pool_id: operation.name for operation in both}
-    events = [event for subject in counts if (event := last.of(subject))]
-    if differences:
-        # An archive stands on the pool's offers and rows too, which are other objects: nothing else tells who moved it.
-        events += last.of_pools({operation.pool_id for operation in rest if operation.action == "archive"})
-    moved = _moved((event for event in events if not _is_own(event, saved)), names)
-    if moved or differences:
-        message = "the plan is stale: the live state is not the one it was made for"
-        raise Stop(EXIT_STALE, message, (*differences, *moved), _NEW, "plan.stale")
 
 
 def _check_unaltered(saved: SavedPlan, plan: Plan, shown: Mapping[str, Any], key: bytes) -> None:
@@ -178,10 +120,10 @@ def _check_unaltered(saved: SavedPlan, plan: Plan, shown: Mapping[str, Any], key
     cannot have an operation shown that is another than its digest says."""
     altered = _altered(saved, shown["operations"])
     if saved.digest == plan.digest:
-        altered += _differences(saved.operations, plan)
+        altered += differences(saved.operations, plan)
     doubled = len(set(saved.operations)) < len(saved.operations)
     if altered or doubled or not _fits(saved, key):
-        raise Stop(EXIT_STALE, "the plan file was altered since it was made", altered, _NEW, "plan.file")
+        raise Stop(EXIT_STALE, "the plan file was altered since it was made", altered, NEW_PLAN, "plan.file")
 
 
 def _fits(saved: SavedPlan, key: bytes) -> bool:
@@ -194,7 +136,7 @@ def _altered(saved: SavedPlan, shown: Iterable[Mapping[str, Any]]) -> list[str]:
     now = {other["digest"]: other for other in shown}
     pairs = zip(saved.operations, saved.report["operations"], strict=True)
     return [
-        f"{o.action} {_object(o.name, o.subject)}: {joined(names)} altered"
+        f"{o.action} {object_name(o.name, o.subject)}: {joined(names)} altered"
         for o, one in pairs
         if (other := now.get(o.digest)) is not None and one != other and (names := _unlike(one, other))
     ]
@@ -222,15 +164,6 @@ def _wished(change: Mapping[str, Any], after: Any) -> Any:
     for name in reversed(paths.read(change["path"], after)):
         value = {name: value}
     return canonical_after(value)
-
-
-def _moved(events: Iterable[LastEvent], names: Mapping[str, str]) -> list[str]:
-    """Each event once, in their order: of several offers that went with their pool there is one."""
-    by_sequence = {event.sequence: event for event in events}
-    return [
-        f"{_object(names[event.subject[0]], event.subject)}: {event.type} by {event.actor_id} at {time(event.time)}"
-        for _, event in sorted(by_sequence.items())
-    ]
 
 
 def _other_inputs(*, same: bool, elsewhere: bool) -> str:
@@ -264,35 +197,3 @@ def _commits(saved: str | None, now: str | None) -> list[str]:
         return []
     planned, here = (commit or "files that are not committed" for commit in (saved, now))
     return [f"planned from {planned}, these are {here}"]
-
-
-def _is_done(operation: SavedOperation, last: History, saved: SavedPlan) -> bool:
-    """By this very plan: the last event of the object names it. That the object is as wished was seen before."""
-    event = last.of(operation.subject)
-    return event is not None and _is_own(event, saved)
-
-
-def _is_own(event: LastEvent, saved: SavedPlan) -> bool:
-    return event.via.get("digest") == saved.digest
-
-
-def _differences(rest: Sequence[SavedOperation | Operation], plan: Plan) -> list[str]:
-    """Operation by operation: what was planned and is not to be done now, and the other way round."""
-    planned = {(o.action, o.subject): o.digest for o in rest}
-    wanted = {(o.action, o.subject): o.digest for o in plan.operations}
-
-    def told(operations: Iterable[SavedOperation | Operation], others: Mapping[Any, str], missing: str) -> list[str]:
-        found = [(o, others.get((o.action, o.subject))) for o in operations]
-        return [
-            f"{'planned from another state' if other else missing}: {o.action} {_object(o.name, o.subject)}"
-            for o, other in found
-            if o.digest != other
-        ]
-
-    gone = told(rest, wanted, "planned, and not to be done now")
-    new = told(plan.operations, planned, "to be done now, and not planned")
-    return list(dict.fromkeys([*gone, *new]))
-
-
-def _object(name: str, subject: Subject) -> str:
-    return name if subject[1] is None else f"{name} for {subject[1]}"

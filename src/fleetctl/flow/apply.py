@@ -14,6 +14,7 @@ from better_compute.domain.policy.urls import mask_text
 from better_compute.domain.problems import ComputeError
 from fleetctl.apply import approval
 from fleetctl.apply.journal import Journal, Outcome, opened_journal
+from fleetctl.apply.saved import SavedPlan
 from fleetctl.apply.writer import Writer, run
 from fleetctl.base import git
 from fleetctl.desired import Desired
@@ -128,7 +129,7 @@ def _carried_out(made: Plan, session: Session, how: How, kept: Kept) -> Finished
     return Finished(finished, code if (is_kept and not journal.remark) or code else EXIT_ERROR, remarks)
 
 
-def _agreed(request: Request, saved: approval.SavedPlan, wished: Desired, live: Live) -> Request:
+def _agreed(request: Request, saved: SavedPlan, wished: Desired, live: Live) -> Request:
     """The request that a plan file stands for. Raises Stop where flags say otherwise, and for a file that was altered;
     one that asks for no base and no part is left to `approval.by_file`, which knows what is altered."""
     if approval.is_sealed(saved, wished, live):
@@ -139,7 +140,7 @@ def _agreed(request: Request, saved: approval.SavedPlan, wished: Desired, live: 
     raise Stop(EXIT_STALE, message, hint="make a new plan", rule="plan.file")
 
 
-def _as_planned(request: Request, saved: approval.SavedPlan) -> Request:
+def _as_planned(request: Request, saved: SavedPlan) -> Request:
     """The request with the base and the part of the fleet that the plan file was made with. Whoever plans chooses that
     base: unless the one who applies names it too, the guards of the commit before the files' hold as well. Raises Stop
     where flags say otherwise."""
@@ -170,7 +171,7 @@ def _real(path: Path | None) -> str:
     return "" if path is None else os.path.realpath(path)
 
 
-def _why_blocked(saved: approval.SavedPlan, made: Plan, session: Session) -> tuple[str, ...]:
+def _why_blocked(saved: SavedPlan, made: Plan, session: Session) -> tuple[str, ...]:
     """Why a plan may be blocked here that was not where it was made."""
     lost = approval.not_repeated(saved, made, session.request.override)
     held = ", ".join(f"{base.ref} ({short(base.commit or '')})" for base in session.asked.held)
@@ -185,9 +186,7 @@ def _check_caller(session: Session) -> None:
         raise Stop(EXIT_STALE, message)
 
 
-def _approved(
-    saved: approval.SavedPlan | None, expect: str | None, made: Plan, session: Session, report: PlanReport
-) -> str:
+def _approved(saved: SavedPlan | None, expect: str | None, made: Plan, session: Session, report: PlanReport) -> str:
     """The digest that events will name: a plan file's also for the rest of it. Raises Stop when it is another plan."""
     if expect is not None:
         approval.by_digest(expect, made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from better_compute.domain.problems import ComputeError
-from fleetctl.apply.approval import SavedOperation, SavedPlan
+from fleetctl.apply.saved import SavedOperation, SavedPlan
 from fleetctl.errors import EXIT_ERROR, EXIT_STALE, Stop
 from fleetctl.machine import disk
 from fleetctl.plan import Scope
