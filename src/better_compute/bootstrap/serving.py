@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import re
 import resource
@@ -72,6 +73,8 @@ def serve(plane: ControlPlane, database: str, listening: socket.socket, say: Cal
     do not finish in time are cut off; if that does not end the process, it is ended with the signal's code."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     where = f"listening on {url_of(listening)} for the database {mask_database(database)}"
+    gc.collect()
+    gc.freeze()  # what a process begins with stays, and to look through it again and again would hold up every call
     with in_rhythm(plane) as served:
         answer(served.by_token(log.warning), listening, lambda: say(where))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
@@ -102,8 +101,7 @@ def _sources(report: PlanReport) -> Mapping[int, Source]:
 
 def _shift(shift: Shift, sources: Mapping[int, Source], item: Item) -> Item:
     """The item with the tenant, what moves, and where."""
-    return replace(
-        item,
+    return item._replace(
         subject=escape(shift["tenantId"]),
         details=(escape(shift["sentence"]), *item.details),
         where=places(sources[n] for n in shift["operations"] if n in sources),
