@@ -26,13 +26,15 @@ class Note:
 class Settled:
     """Files whose every entry stands under the id of the pool that it means.
 
-    `named` are all ids that entries give pools, also those that they do not mean now. `replaced`: id of a live pool ->
-    the entry that takes its place. `notes` tell which pool was found otherwise than by the entry's own key; of
-    `problems`, errors mean that the files contradict themselves before this live state.
+    `named` are all ids that entries give pools, also those that they do not mean now; but `aside` are live pools under
+    the key of an entry that means another one: nobody asks for them, and they are this fleet's. `replaced`: id of a
+    live pool -> the entry that takes its place. `notes` tell which pool was found otherwise than by the entry's own
+    key; of `problems`, errors mean that the files contradict themselves before this live state.
     """
 
     desired: Desired
     named: frozenset[str]
+    aside: frozenset[str] = frozenset()
     replaced: Mapping[str, PoolEntry] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -55,6 +57,7 @@ def settle(desired: Desired, live: Mapping[str, PoolState]) -> Settled:
     return Settled(
         desired=replace(desired, entries={pool_id: entries[pool_id] for pool_id in sorted(entries)}),
         named=frozenset(finding.named),
+        aside=frozenset(finding.aside - finding.named),
         replaced=replaced,
         notes=tuple(finding.notes),
         problems=tuple(finding.problems),
@@ -86,13 +89,14 @@ class _Finding:
     callers: tuple[str, ...]
     entries: dict[str, PoolEntry] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
+    aside: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     def take(self, entry: PoolEntry) -> None:
         pool_id = entry.pool_id if entry.adopted else self._meant(entry)
-        # A live pool under the new key, which the entry does not mean, is one that no entry names.
-        self.named |= {pool_id} if is_live(self.live.get(entry.pool_id)) else {pool_id, entry.pool_id}
+        self.named.add(pool_id)
+        (self.aside if is_live(self.live.get(entry.pool_id)) else self.named).add(entry.pool_id)
         settled = entry if pool_id == entry.pool_id else _under(entry, pool_id)
         first = self.entries.setdefault(pool_id, settled)
         if first is not settled:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import IO, Any
 from unittest.mock import patch
 
 from better_compute.bootstrap import SYSTEM, Embedded, connect
@@ -172,13 +172,15 @@ class Home:
     def run(self, name: str, *arguments: str | Path, **environ: str) -> Ran:
         return fleetctl(*self.line(name, *arguments), **(self.environ | environ))
 
-    def start(self, name: str, *arguments: str | Path) -> subprocess.Popen[str]:
+    def start(
+        self, name: str, *arguments: str | Path, stderr: int | IO[str] = subprocess.PIPE
+    ) -> subprocess.Popen[str]:
         """The command as a process, under way."""
         return subprocess.Popen(
             command("fleetctl", *map(str, self.line(name, *arguments))),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
             env=environment(**self.environ),
         )

@@ -12,6 +12,7 @@ from typing import IO, Any, Literal
 
 from better_compute.domain.problems import Problem
 from fleetctl.errors import EXIT_ERROR, Stop
+from fleetctl.files.walk import shown_name
 from fleetctl.machine import disk
 from fleetctl.plan import Operation
 from fleetctl.words import count
@@ -43,29 +44,40 @@ def opened_journal(path: Path | None, clock: Callable[[], int], digest: str) -> 
     try:
         stream = disk.at_once(path)
     except OSError as error:
-        raise _refused(str(path), error, NOTHING_WRITTEN) from error
-    with stream:
-        yield Journal(stream, clock, digest, is_cut=disk.ends_within_a_line(path))
+        raise _refused(shown_name(str(path)), error, NOTHING_WRITTEN) from error
+    journal = Journal(stream, clock, digest, name=shown_name(str(path)), is_cut=disk.ends_within_a_line(path))
+    try:
+        yield journal
+    finally:
+        journal.close()
 
 
 class Journal:
     """JSON lines: one for the run, then one an attempt and one an outcome, each written out before the next call is
-    made. Holds no values of fleet files. `clock` gives epoch milliseconds; `stream` keeps nothing back, and where it
-    `is_cut` its last line is not whole, and is ended first. Writing raises Stop, after which the next line is tried all
-    the same: there may be room by then."""
+    made. Holds no values of fleet files. `clock` gives epoch milliseconds; `stream`, shown by `name`, keeps nothing
+    back, and where it `is_cut` its last line is not whole, and is ended first. Writing raises Stop, after which the
+    next line is tried all the same: there may be room by then."""
 
-    def __init__(self, stream: Stream | None, clock: Callable[[], int], digest: str, *, is_cut: bool = False) -> None:
+    def __init__(
+        self,
+        stream: Stream | None,
+        clock: Callable[[], int],
+        digest: str,
+        *,
+        name: str = "",
+        is_cut: bool = False,
+    ) -> None:
         self._stream, self._clock, self._digest, self._lock = stream, clock, digest, Lock()
-        self._is_cut, self._lost = is_cut, 0
-        self._name = str(getattr(stream, "name", ""))
+        self._name, self._is_cut = name, is_cut
+        self._lost, self._why = 0, ""
 
     @property
     def remark(self) -> str:
-        """What people should know of it: outcomes that it does not hold. An empty text: it is whole."""
-        if not self._lost:
+        """What people should know of it: outcomes that it does not hold, or may not. An empty text: it is whole."""
+        if not self._why:
             return ""
-        lost = count(self._lost, "outcome")
-        return f"The journal {self._name} lacks {lost}, for which there was no room: the report has all"
+        lost = f"lacks {count(self._lost, 'outcome')}" if self._lost else "may lack what was written last"
+        return f"The journal {self._name} {lost}: {self._why}"
 
     def begun(self, change: Mapping[str, Any]) -> None:
         """What the run is of, and which guards it lets pass and why, as the events will name it; before any call."""
@@ -79,6 +91,10 @@ class Journal:
         """Another attempt, after `wait` seconds, because of what became of the one before."""
         self._write_of(operation, event="retry", attempt=attempt, code=problem.code, waitSeconds=round(wait, 3))
 
+    def slowed(self, limit: int) -> None:
+        """The control plane had too much to do: from here on at most `limit` calls are under way."""
+        self._write(event="slower", limit=limit)
+
     def finished(self, outcome: Outcome) -> None:
         """What became of it. It is done and will be reported, also where this has no room for it: then `remark` says
         so."""
@@ -86,9 +102,17 @@ class Journal:
         note = {"note": outcome.note} if outcome.note else {}
         try:
             self._write_of(outcome.operation, event=outcome.status, attempt=outcome.attempts, **code, **note)
-        except Stop:
+        except Stop as stop:
             with self._lock:
-                self._lost += 1
+                self._lost, self._why = self._lost + 1, _reason(stop.__cause__)
+
+    def close(self) -> None:
+        """Some systems say only now that there was no room: all is done by then, and is reported all the same."""
+        try:
+            if self._stream is not None:
+                self._stream.close()
+        except OSError as error:
+            self._why = self._why or _reason(error)
 
     def _write_of(self, operation: Operation, **fields: Any) -> None:
         about = {"n": operation.n, "action": operation.action, "poolId": operation.pool_id}
@@ -116,5 +140,9 @@ class Journal:
 
 
 def _refused(name: str, error: OSError, left: str) -> Stop:
-    said = ": ".join(filter(None, (f"the journal {name}".rstrip() + " cannot be written", error.strerror)))
+    said = f"{f'the journal {name}'.rstrip()} cannot be written: {_reason(error)}"
     return Stop(EXIT_ERROR, "; ".join(filter(None, (said, left))), rule="apply.journal")
+
+
+def _reason(error: BaseException | None) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)

@@ -55,7 +55,8 @@ def _unnamed(settled: Settled, live: Mapping[str, PoolState], was: Desired | Non
         if entry is not None and entry.released:
             entry = None
         if entry is not None or _is_ours(state.pool, settled.desired):
-            removed.append(Removed(state.pool, entry))
+            # One that an entry of today has the key of is not taken for one that left the files.
+            removed.append(Removed(state.pool, None if pool_id in settled.aside else entry))
         else:
             foreign.append(state.pool)
     return removed, foreign

@@ -86,4 +86,5 @@ def _unneeded(broken: Collection[Allowable], override: Override) -> Iterator[Pro
         number = override.numbers.get(name)
         if number and name not in broken:
             message = f"--allow {name}={number} is not needed: this plan breaks no such guard"
-            yield Problem(BLOCKED, rule(name), message, hint="leave it out", severity="warning")
+            hint = "leave it out, unless it is there to let less pass than the guard does"
+            yield Problem(BLOCKED, rule(name), message, hint=hint, severity="warning")

@@ -166,8 +166,11 @@ def _replace(path: Path, data: bytes, mode: int = _OWNERS) -> None:
 
 
 def at_once(path: Path) -> BinaryIO:
-    """Open a file to be appended to; nothing that is written is kept back. Raises OSError, also for a pipe that nobody
-    reads, where opening it would wait for somebody."""
+    """Open a file to be appended to; nothing that is written is kept back. What is open already (`/dev/stderr`) goes on
+    where it is: opened anew it would have a place of its own, and both would write over each other. Raises OSError,
+    also for a pipe that nobody reads, where opening it would wait for somebody."""
+    if (descriptor := _descriptor(path)) is not None:
+        return os.fdopen(os.dup(descriptor), "wb", buffering=0)
 
     def opener(name: str, flags: int) -> int:
         descriptor = os.open(name, flags | os.O_NONBLOCK, 0o666)

@@ -167,7 +167,49 @@ def test_outcomes_that_the_journal_lacks_are_counted_for_people(home: Home) -> N
     journal.started(operation)
     assert journal.remark == ""
     journal.finished(Outcome(operation, "done"))
-    assert "lacks 1 outcome" in journal.remark
+    assert journal.remark.endswith("lacks 1 outcome: No space left on device")
+
+
+class FullAtTheEnd(BytesIO):
+    """A disk that says only when a file is closed that there was no room for it."""
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            raise OSError(28, "No space left on device")
+
+
+def test_a_journal_that_cannot_be_closed_is_told_of_and_costs_no_report(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    monkeypatch.setattr(disk, "at_once", lambda _: FullAtTheEnd())
+    ran = home.run("apply", "--yes", "--journal", path)
+    assert (ran.code, "2 operations done" in ran.out) == (1, True)
+    assert f"The journal {path} may lack what was written last: No space left on device" in ran.err
+
+
+def test_a_journal_whose_name_is_no_text_is_told_of_in_a_report(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(b"%s/j\xff" % os.fsencode(tmp_path)))
+    path.write_bytes(b"x" * 1000 + b"\n")
+    with opened_journal(path, lambda: 1, "digest") as journal, small_files(), pytest.raises(Stop) as stop:
+        journal.begun({})
+    assert stop.value.message.encode().endswith(rb"j\xff cannot be written: File too large; nothing was written")
+
+
+def test_a_journal_on_a_stream_that_is_open_goes_on_where_that_is(home: Home, tmp_path: Path) -> None:
+    """Both are written to in turn, and neither overwrites what the other has written."""
+    with (tmp_path / "all.txt").open("w") as both:
+        command = home.start("apply", "--yes", "--journal", "/dev/stderr", stderr=both)
+        command.communicate(timeout=60)
+    assert command.returncode == 0
+    said = (tmp_path / "all.txt").read_text().splitlines()
+    told = [json.loads(line)["event"] for line in said if line.startswith("{")]
+    assert told == ["begin", "attempt", "done", "attempt", "done"]
+    assert [line for line in said if line.startswith("[")] == [
+        "[1/2] done    create a",
+        "[2/2] done    offer a to acme",
+    ]
 
 
 def test_an_apply_whose_journal_lacks_an_outcome_says_so_and_is_no_success(

@@ -94,6 +94,14 @@ def test_prune_without_a_base_is_refused_with_the_tombstones_to_write() -> None:
     assert stopped.value.details == ("- {idempotencyKey: fra1-b, archived: true}",)
 
 
+def test_prune_leaves_a_pool_alone_whose_key_an_entry_has_that_means_another() -> None:
+    """Both are live, and the entry means the one that it was before: nobody said that the other is to go."""
+    live, was = plane(offered("fra1-a"), offered("fra1-b")), base(offered("fra1-a"), offered("fra1-b"))
+    made = planned(live, offered("fra1-b", previously="fra1-a"), **PREFIX, base=was, prune=True)
+    assert (told(made), removed(made.comparison)) == ([], {"fra1-b": False})
+    assert "--prune" not in str([finding.hint for finding in made.findings])
+
+
 def test_prune_finds_renamed_entries_of_the_base_where_they_are() -> None:
     live = plane(offered("old"), offered("a"))
     made = planned(live, offered("a"), base=base(offered("a"), offered("new", previously="old")), prune=True)
