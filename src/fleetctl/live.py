@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 from better_compute.domain.facts import Site
 from better_compute.domain.ids import DERIVATION
 from better_compute.domain.policy.shown import shown
-from better_compute.domain.problems import ACCESS_DENIED, INVALID_STATE, UNAVAILABLE, ComputeError, Problem
+from better_compute.domain.problems import (
+    ACCESS_DENIED,
+    INVALID_STATE,
+    OTHER_INSTANCE,
+    STRANGE_ANSWER,
+    UNAVAILABLE,
+    ComputeError,
+    Problem,
+)
 from better_compute.domain.state import PoolState
 
 if TYPE_CHECKING:
@@ -62,8 +70,9 @@ def read(client: Client, url: str, tenant_id: str) -> Live:
         message = f"this identity may not read the pools that {tenant_id} owns"
         raise ComputeError(Problem(ACCESS_DENIED, "server.rights", message))
     digest_key = key_of(info.digest_key)
+    _check_instance(client, info.instance_id)
     pools, sequence = client.pools.all(owned=True)
-    return Live(
+    live = Live(
         instance=Instance(
             url=url,
             id=info.instance_id,
@@ -78,6 +87,27 @@ def read(client: Client, url: str, tenant_id: str) -> Live:
         pools={state.pool.id: state for state in pools if state.pool},
         sites={s.id: Site(s.id, s.tenant_id, s.kind, s.region, s.name) for s in client.sites.list()},
     )
+    _check_sites(live)
+    return live
+
+
+def _check_instance(client: Client, told: str) -> None:
+    """Who answers is who it says it is: an answer that somebody kept may be another one's."""
+    answers = client.calls.peer.name
+    if answers not in (None, told):
+        message = f"{answers} answers, and what it says of itself is of another control plane, {shown(told)}"
+        hint = "find out what stands before the server: answers of a control plane are not kept"
+        raise ComputeError(Problem(INVALID_STATE, OTHER_INSTANCE, message, hint=hint))
+
+
+def _check_sites(live: Live) -> None:
+    """A pool is at a site of its owner's, and no site is ever deleted: one that is not listed shows that more may be
+    missing. Raises ComputeError."""
+    for state in live.pools.values():
+        if state.pool is not None and state.pool.site_id not in live.sites:
+            place = f"{shown(state.pool.site_id)}, where {state.pool.id} is"
+            message = f"sites/list of {live.instance.url} does not have {place}: a part is not taken for all"
+            raise ComputeError(Problem(UNAVAILABLE, STRANGE_ANSWER, message, hint="find out what answers there"))
 
 
 def tenant_ids(client: Client) -> list[str]:

@@ -35,6 +35,7 @@ class Asked:
 
 
 Bend = Callable[[Asked], httpx.Response]
+NAME = "x-better-compute-instance"
 
 
 def refusal(status: int, code: str, message: str = "not now") -> httpx.Response:
@@ -43,8 +44,14 @@ def refusal(status: int, code: str, message: str = "not now") -> httpx.Response:
 
 def bent(asked: Asked, **fields: Any) -> httpx.Response:
     """The control plane's answer with other fields in it; one of `...` is left out."""
-    data = {**json.loads(asked.forward().content)["data"], **fields}
-    return httpx.Response(200, json={"data": {name: value for name, value in data.items() if value is not ...}})
+    answer = asked.forward()
+    data = {**json.loads(answer.content)["data"], **fields}
+    return said(answer, {"data": {name: value for name, value in data.items() if value is not ...}})
+
+
+def said(answer: httpx.Response, body: Any) -> httpx.Response:
+    """Another body in the name of whoever answered."""
+    return httpx.Response(200, json=body, headers={NAME: answer.headers[NAME]})
 
 
 class _Edge(httpx.BaseTransport):

@@ -44,6 +44,11 @@ class Exchange:
         """An error of the server's own kind, without asking it."""
         self.answer(status, {"error": {"code": code, "message": message}}, **headers)
 
+    def named(self) -> dict[str, str]:
+        """The header that names the server, for what is answered in its place."""
+        _, headers, _ = self.forward()
+        return {"X_Better_Compute_Instance": headers["x-better-compute-instance"]}
+
     def pass_on(self) -> None:
         status, headers, body = self.forward()
         kept = {k: v for k, v in headers.items() if k in ("x-request-id", "x-better-compute-instance", "retry-after")}

@@ -182,10 +182,17 @@ class Events(Group):
         pool_ids: Collection[str] | None = None,
         latest: bool = False,
     ) -> Sequence[views.EventView]:
+        asked = None if pool_ids is None else frozenset(pool_ids)
+
+        def read(view: views.EventView) -> views.EventView:
+            if asked is not None and view.pool_id not in asked:
+                raise ValueError(f"it tells of {view.pool_id}, which was not asked for")
+            return decode.event(view)
+
         return self._all(
             "events/list",
             views.EventView,
-            decode.event,
+            read,
             after=after,
             types=listed(types),
             poolIds=listed(pool_ids),

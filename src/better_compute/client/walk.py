@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
 from better_compute.client.calls import Calls
+from better_compute.client.peer import Told
 from better_compute.domain.problems import STRANGE_ANSWER, UNAVAILABLE, ComputeError, Problem
 from better_compute.domain.state import PoolState
 from better_compute.wire import decode
@@ -40,11 +41,13 @@ behind a key: what is not in order is told twice, or never."""
 def pages(
     calls: Calls, operation: str, body: Mapping[str, Any], read: Callable[[bytes], decode.Listed[T]]
 ) -> Iterator[decode.Listed[T]]:
-    """Every page. One that fails raises, so that nobody takes a part for the whole; one that does not go on behind the
-    page before fails too, so that the walk ends where a server repeats itself."""
+    """Every page. One that fails raises, so that nobody takes a part for the whole. So does one that does not go on
+    behind the page before, so that the walk ends where a server repeats itself, and one that is older than what was
+    told before, by whatever list: it lacks what nobody would read again."""
     key = _KEYS.get(operation, _BY_ID)
     last: Any = body.get("after")
     more: dict[str, str] = {}
+    cursors: set[str] = set()
     empty = 0
 
     def in_order(data: bytes) -> decode.Listed[T]:
@@ -58,15 +61,25 @@ def pages(
         return page
 
     while True:
+        known = calls.peer.newest(calls.tenant_id)
         page = calls.decoded(operation, {"limit": PAGE, **body, **more}, in_order)
+        if known is not None and page.sequence < known.sequence:
+            raise _goes_back(calls, known, Told(page.sequence, operation))
+        calls.peer.tell(calls.tenant_id, max([page.sequence, *_sequences(page)]), operation)
         yield page
         if page.next_cursor is None:
             return
         empty = 0 if page.items else empty + 1
-        if empty > EMPTY:
+        if empty > EMPTY or page.next_cursor in cursors:
             message = f"{calls.http.server} does not come to the end of {operation}: its pages lead nowhere"
             raise ComputeError(Problem(UNAVAILABLE, STRANGE_ANSWER, message))
+        cursors.add(page.next_cursor)
         more = {"cursor": page.next_cursor}
+
+
+def _sequences(page: decode.Listed[Any]) -> list[int]:
+    """That of the newest event on a page of events."""
+    return [event.sequence for event in page.items[-1:] if isinstance(event, EventView)]
 
 
 def _spelled(key: Any) -> str:
@@ -77,7 +90,7 @@ def all_pools(calls: Calls, filters: Mapping[str, Any]) -> tuple[list[PoolState]
     """Every pool that `filters` let through, in order of their ids, as one state: that after the event of the
     returned sequence. What changes while the pages are read is read again (api.md, Lists)."""
     body = {**filters, "include": ["offers", "rollup"]}
-    read = decode.page(PoolView, decode.pool_state)
+    read = decode.page(PoolView, _reader(calls, filters))
     states: dict[str, PoolState] = {}
     sequence: int | None = None
     for page in pages(calls, "pools/list", body, read):
@@ -85,51 +98,74 @@ def all_pools(calls: Calls, filters: Mapping[str, Any]) -> tuple[list[PoolState]
         states |= _by_id(page)
     assert sequence is not None
     for _ in range(ROUNDS):
-        changed, newest = _changed_after(calls, sequence)
+        changed = _changed_after(calls, sequence)
         if not changed:
             return [states[pool_id] for pool_id in sorted(states)], sequence
-        sequence = _read_again(calls, states, changed, body)
-        if sequence < newest:
-            raise _goes_back(calls, newest, sequence)
+        sequence = _read_again(calls, states, changed, filters, body)
     message = f"the pools change faster than they can be read, {ROUNDS} times over"
     raise ComputeError(Problem(UNAVAILABLE, "client.walk", message, hint="try again when less is written"))
 
 
-def _goes_back(calls: Calls, newest: int, sequence: int) -> ComputeError:
-    """What is read is older than what is known to have changed, and would be so in the next round too."""
-    said = f"events/list told of event {newest}, and then pools/list of {sequence} as the last one"
+def _goes_back(calls: Calls, before: Told, now: Told) -> ComputeError:
+    """What is read is older than what is known to have happened."""
+    first, then = (f"{told.operation} told of event {told.sequence}" for told in (before, now))
+    said = f"{first}, and then {then} as the last one"
     hint = "does a copy of its database that lags behind answer reads?"
     return ComputeError(Problem(UNAVAILABLE, STRANGE_ANSWER, f"{calls.http.server} goes back: {said}", hint=hint))
 
 
-def _changed_after(calls: Calls, sequence: int) -> tuple[list[str], int]:
-    """The pools with an event after `sequence`, and the last of these events."""
+def _changed_after(calls: Calls, sequence: int) -> list[str]:
+    """The pools with an event after `sequence`."""
     body = {"after": sequence, "types": _CHANGING}
     listed = pages(calls, "events/list", body, decode.page(EventView, decode.event))
-    events = [event for page in listed for event in page.items]
-    return sorted({event.pool_id for event in events}), events[-1].sequence if events else sequence
+    return sorted({event.pool_id for page in listed for event in page.items})
 
 
-def _read_again(calls: Calls, states: dict[str, PoolState], changed: list[str], body: Mapping[str, Any]) -> int:
+def _read_again(
+    calls: Calls, states: dict[str, PoolState], changed: list[str], filters: Mapping[str, Any], body: Mapping[str, Any]
+) -> int:
     """Replace the pools that changed; one that the filters no longer let through is dropped. The sequence that this
     reading is not older than."""
     first: int | None = None
     for start in range(0, len(changed), PAGE):
         ids = changed[start : start + PAGE]
-        read = decode.page(PoolView, _one_of(frozenset(ids)))
+        read = decode.page(PoolView, _reader(calls, filters, frozenset(ids)))
         for pool_id in ids:
             states.pop(pool_id, None)
         for page in pages(calls, "pools/list", {**body, "ids": ids}, read):
             first = page.sequence if first is None else first
             states |= _by_id(page)
+        if (lost := [pool_id for pool_id in ids if pool_id not in states]) and not _may_miss(filters):
+            raise _vanished(calls, lost)
     assert first is not None
     return first
 
 
-def _one_of(ids: frozenset[str]) -> Callable[[PoolView], PoolState]:
+def _may_miss(filters: Mapping[str, Any]) -> bool:
+    """Whether a pool with an event of the tenant's may be none that `filters` let through: such a pool is the tenant's
+    own for ever, and is archived or not."""
+    return filters.get("archived") is not None or filters.get("owned") is False
+
+
+def _vanished(calls: Calls, lost: Sequence[str]) -> ComputeError:
+    """No pool is ever deleted: what has an event is there."""
+    more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
+    message = f"{calls.http.server} told of events of {calls.clean(lost[0])}{more}, and pools/list does not have it"
+    hint = "a part of the pools is not taken for all: find out what answers there"
+    return ComputeError(Problem(UNAVAILABLE, STRANGE_ANSWER, message, hint=hint))
+
+
+def _reader(
+    calls: Calls, filters: Mapping[str, Any], ids: frozenset[str] | None = None
+) -> Callable[[PoolView], PoolState]:
+    """How a pool is read of a list that was asked for `ids` (None: for all), as `filters` say."""
+    owner = calls.tenant_id if filters.get("owned") else None
+
     def read(view: PoolView) -> PoolState:
-        if view.id not in ids:
+        if ids is not None and view.id not in ids:
             raise ValueError(f"it tells of {view.id}, which was not asked for")
+        if owner not in (None, view.owner_tenant_id):
+            raise ValueError(f"it tells of {view.id} of {view.owner_tenant_id}, and those of {owner} were asked for")
         return decode.pool_state(view)
 
     return read

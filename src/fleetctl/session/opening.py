@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from better_compute.domain.problems import ComputeError, Problem, did_you_mean
+from better_compute.domain.problems import STRANGE_ANSWER, UNAVAILABLE, ComputeError, Problem, did_you_mean
 from fleetctl import history
 from fleetctl import live as reading
 from fleetctl.base import bases, trees
@@ -21,6 +20,7 @@ from fleetctl.desired import Desired, worlds
 from fleetctl.desired.declared import Declared
 from fleetctl.desired.load import load
 from fleetctl.files import FilesError
+from fleetctl.history import History
 from fleetctl.live import Live
 from fleetctl.machine import collector, disk
 from fleetctl.request import Request
@@ -71,7 +71,7 @@ def read_again(session: Session) -> Session:
     another file by now."""
     target.check_same(session.target.server, session.database, session.request.directory)
     live = reading.read(session.plane, session.live.instance.url, session.live.tenant_id)
-    return replace(session, live=live)
+    return replace(session, live=live, read_history=_history(session.plane, live))
 
 
 @contextmanager
@@ -99,12 +99,26 @@ def opened(request: Request, wished: Desired, *, is_planned: bool = False) -> It
             target=chosen,
             client=connection.client,
             live=live,
-            read_history=partial(history.read, connection.client),
+            read_history=_history(connection.client, live),
             commit=commit,
             declared=declared,
             asked=asked,
             database=None if isinstance(chosen.server, str) else disk.identity(Path(chosen.server.database)),
         )
+
+
+def _history(client: Client, live: Live) -> history.Reader:
+    """Reads of last events, complete or not at all: every pool that is there was made by one."""
+
+    def read(pool_ids: Collection[str], after: int) -> History:
+        found = history.read(client, pool_ids, after)
+        if lost := [i for i in pool_ids if not after and i in live.pools and (i, None) not in found.events]:
+            message = f"events/list of {live.instance.url} tells nothing of {min(lost)}, which is there"
+            hint = "a part of the events is not taken for all: find out what answers there"
+            raise ComputeError(Problem(UNAVAILABLE, STRANGE_ANSWER, message, hint=hint))
+        return found
+
+    return read
 
 
 def _asked(request: Request, wished: Desired, commit: str | None) -> Asked:

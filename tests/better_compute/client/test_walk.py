@@ -85,7 +85,8 @@ def test_a_sequence_that_stays_behind_the_events_is_told_as_such(
 ) -> None:
     changed = page(event("a", 8), event("a", 9), sequence=9)
     server.script = [page(pool("a"), sequence=first), changed, page(pool("a"), sequence=again)]
-    says = f"{server.url} goes back: events/list told of event 9, and then pools/list of {again} as the last one"
+    after = f"pools/list told of event {again} as the last one"
+    says = f"{server.url} goes back: events/list told of event 9, and then {after}"
     assert strange(lambda: connect(server.url).pools.all()) == says
     assert len(server.received) == 3
 
@@ -169,6 +170,83 @@ def test_pools_that_were_not_asked_for_are_not_taken(server: Server, connect: Co
     assert strange(lambda: connect(server.url).pools.all()).endswith(f"pools/list is not understood: {says}")
 
 
+def test_events_of_pools_that_were_not_asked_for_are_not_taken(server: Server, connect: Connect) -> None:
+    server.script = [page(event("a", 8), event("z", 9))]
+    for latest in (False, True):
+        said = strange(lambda latest=latest: connect(server.url).events.all(pool_ids=["a", "b"], latest=latest))  # type: ignore[misc]
+        assert said.endswith("events/list is not understood: it tells of z, which was not asked for")
+
+
+def test_a_pool_of_another_tenant_is_none_that_was_asked_for(server: Server, connect: Connect) -> None:
+    theirs = pool("b", ownerTenantId="acme")
+    says = "pools/list is not understood: it tells of b of acme, and those of root were asked for"
+    for script in ([page(pool("a"), theirs)], [page(pool("a")), page(event("b", 8)), page(theirs, sequence=8)]):
+        server.script = list(script)
+        assert strange(lambda: connect(server.url).pools.all()).endswith(says)
+    server.script = [page(pool("a"), theirs), page()]
+    assert seen(connect(server.url), owned=None) == ({"a": 1, "b": 1}, 7)
+
+
+@pytest.mark.parametrize("filters", [{}, {"owned": None}])
+@pytest.mark.parametrize(("lost", "more"), [("ab", " and 1 more"), ("b", "")])
+def test_a_pool_that_has_an_event_is_there(
+    server: Server, connect: Connect, filters: dict[str, Any], lost: str, more: str
+) -> None:
+    """Also one that no page had: it may be new."""
+    there = [pool(name) for name in "ab" if name not in lost]
+    server.script = [page(pool("a")), page(event("a", 8), event("b", 9)), page(*there, sequence=9), page(sequence=9)]
+    says = f"{server.url} told of events of {lost[0]}{more}, and pools/list does not have it"
+    assert strange(lambda: connect(server.url).pools.all(**filters)) == says
+
+
+@pytest.mark.parametrize("filters", [{"archived": False}, {"archived": True}, {"owned": False}])
+def test_a_pool_that_has_an_event_may_be_one_that_the_filters_do_not_let_through(
+    server: Server, connect: Connect, filters: dict[str, Any]
+) -> None:
+    server.script = [page(), page(event("a", 8)), page(sequence=8), page(sequence=8)]
+    assert seen(connect(server.url), **filters) == ({}, 8)
+
+
+OLDER: dict[str, tuple[list[Step], Callable[[Client], object], str]] = {
+    "a page than the one before": (
+        [page(pool("a"), cursor="x", sequence=9), page(pool("b"), sequence=7)],
+        lambda client: client.pools.all(),
+        "pools/list told of event 9, and then pools/list told of event 7 as the last one",
+    ),
+    "events than the pools": (
+        [page(pool("a"), sequence=9), page(sequence=8)],
+        lambda client: client.pools.all(),
+        "pools/list told of event 9, and then events/list told of event 8 as the last one",
+    ),
+    "a later list": (
+        [page(pool("a"), sequence=9), page(sequence=9), page(sequence=8)],
+        lambda client: (client.pools.all(), client.sites.list()),
+        "pools/list told of event 9, and then sites/list told of event 8 as the last one",
+    ),
+    "last events than events": (
+        [page(event("a", 12), sequence=7), page(event("a", 11), sequence=11)],
+        lambda client: (client.events.all(), client.events.all(pool_ids=["a"], latest=True)),
+        "events/list told of event 12, and then events/list told of event 11 as the last one",
+    ),
+}
+
+
+@pytest.mark.parametrize("which", OLDER)
+def test_what_is_older_than_what_was_told_is_not_taken(server: Server, connect: Connect, which: str) -> None:
+    """A copy of the database that lags behind answers: it lacks what nobody would read again."""
+    script, read, says = OLDER[which]
+    server.script = list(script)
+    assert strange(lambda: read(connect(server.url))) == f"{server.url} goes back: {says}"
+
+
+def test_what_one_tenant_was_told_is_nothing_about_another(server: Server, connect: Connect) -> None:
+    server.script = [page(sequence=9), page(sequence=3), page(sequence=8)]
+    client = connect(server.url)
+    client.sites.list()
+    client.acting_as("acme").sites.list()
+    assert "goes back" in strange(lambda: client.sites.list())
+
+
 def strange(read: Callable[[], object]) -> str:
     """What is told of a server that answers as no control plane does."""
     with pytest.raises(ComputeError) as caught:
@@ -178,9 +256,15 @@ def strange(read: Callable[[], object]) -> str:
     return problem.message
 
 
-def test_a_cursor_that_leads_back_is_given_up(server: Server, connect: Connect) -> None:
-    server.script = [page(cursor="x"), page(cursor="y")] * 100
+@pytest.mark.parametrize("cursors", ["xx", "xyx", "xyzy"])
+@pytest.mark.parametrize("filled", [False, True], ids=["empty", "in order"])
+def test_a_cursor_that_leads_back_is_given_up_at_once(
+    server: Server, connect: Connect, cursors: str, filled: bool
+) -> None:
+    items = [named(SITE, f"site_{n}") if filled else [] for n in range(9)]
+    server.script = [page(*some, cursor=cursor) for some, cursor in zip(items, cursors * 2, strict=False)]
     assert "does not come to the end of sites/list" in strange(lambda: connect(server.url).sites.list())
+    assert len(server.received) == len(cursors)
 
 
 def test_pages_without_end_and_without_an_item_are_given_up(server: Server, connect: Connect) -> None:
