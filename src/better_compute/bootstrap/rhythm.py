@@ -14,7 +14,8 @@ from typing import Generic, TypeVar
 
 from better_compute.bootstrap.arrivals import tell
 from better_compute.bootstrap.plane import ControlPlane
-from better_compute.reconcilers import admission, rounds
+from better_compute.reconcilers import rounds
+from better_compute.reconcilers.admission import Admission
 from better_compute.reconcilers.hosts import Keeper
 from better_compute.reconcilers.placer import Turns
 from better_compute.service.core import Service, attempt
@@ -129,9 +130,10 @@ def _tell_anew(before: Sequence[str], refusals: Sequence[str]) -> Sequence[str]:
 
 
 def _admit(service: Service, told: _Told) -> None:
-    """What is placed in the pools that were told of."""
+    """What is placed in the pools that were told of, and what there was no time to ask billing about."""
+    turns = Admission(service)
     while not told.placed.stopped:
-        placed = told.placed.take(None)
+        placed = told.placed.take(0 if turns else None)
         if not told.placed.stopped:
             pools = None if None in placed else {pool_id for pool_id in placed if pool_id is not None}
-            attempt(partial(admission.admit_all, service, pools, ASKING), "what is placed waits for the next round")
+            attempt(partial(turns.go_on, pools, ASKING), "what is placed waits for the next round")

@@ -1,15 +1,14 @@
 """Admission: what is placed becomes active, where billing allows it if the pool's policy wants its word.
 
 It stands on what is stored alone, as the placer does. Billing is asked while no row is locked; what is decided then
-stands on the pool as it is under its lock, and waits for the next round where that needs another word.
+stands on the pool as it is under its lock, and is asked about anew where that needs another word.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import TypeVar
@@ -35,96 +34,133 @@ MOST = 50
 """So many are let in by one transaction: others wait for its lock."""
 
 LONGEST = 10.0
-"""Seconds after which a round asks billing no more: whatever else is due waits for its end. Where there was no time for
-a question, its pools are told of as ones in which something was placed."""
+"""Seconds after which billing is asked no more at a time: whatever else is due waits for the end of that."""
 
-_Heard = Mapping[Spending, Verdict | None]
-"""What billing was asked, and its word; None where it gave none."""
+_Word = tuple[Spending, Verdict | None]
+"""A question, and what billing said to it; None where that does not count."""
+
+_Heard = Mapping[str, _Word]
+"""The word about a reservation, by its id."""
 
 
-@dataclass(slots=True)
-class Inquiry:
-    """Billing as one round asks it: each question once. Once it was silent it is not asked again, by this round; an
-    answer that does not count says nothing of other questions. Where no billing is set there is nobody to ask."""
+class Admission:
+    """What is placed is let in by turns. A whole turn looks at all of it; the turns after that look at the pools that
+    they are given alone, and ask what there was no time for.
 
-    service: Service
-    silent: bool
-    heard: dict[Spending, Verdict | None] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
+    A word is about the reservations that were seen placed before it was asked for, and about no other: billing may
+    have said something else to one that was made meanwhile. Where billing gives none that counts, these are not asked
+    about again before the next whole turn, and the operator is told of each failure once until then. Once it was
+    silent it is asked nothing more in that turn; where no billing is set there is nobody to ask.
+    """
 
-    def ask(self, questions: Iterable[Spending], longest: float) -> list[Spending]:
-        """Ask for so many seconds; what there was no time for. In an order of chance: where some questions are slow,
-        or have no answer that counts, nothing stands behind them for ever."""
-        mixed = sorted(questions, key=repr)
-        Random(self.service.entropy(8)).shuffle(mixed)
-        until = self.service.stopwatch() + longest
-        for number, asked in enumerate(mixed):
-            if not self.silent and self.service.stopwatch() >= until:
-                return mixed[number:]
-            failure = f"billing was not asked about pool {asked.pool_id} as it should be"
-            self.heard[asked] = attempt(partial(self._hear, asked), failure)
-        return []
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._unasked: dict[str, dict[Spending, set[str]]] = {}
+        self._unsaid: dict[str, _Word] = {}
+        self._warned: set[str] = set()
+        self._silent = False
+
+    def __bool__(self) -> bool:
+        """Whether something is left to ask."""
+        return bool(self._unasked)
+
+    @property
+    def left(self) -> Collection[str]:
+        """The pools about which something is left to ask."""
+        return self._unasked.keys()
+
+    def go_on(self, pools: Collection[str] | None, longest: float) -> Counter[str]:
+        """One turn, a whole one without `pools`: let in what needs no word, then ask for so many seconds, one question
+        at least, and let in what that is about; how many reservations reached which state. What goes wrong in one pool
+        is logged, and keeps no other waiting."""
+        waiting, done = pools_where(self._service, "placed", pools), Counter[str]()
+        if pools is None:
+            self._unasked, self._unsaid, self._warned = {}, {}, set()
+        # What needs no word of billing is in before it is asked, and has waited for none.
+        for pool_id in waiting:
+            done += self._admit(pool_id, {})
+        until = self._service.stopwatch() + longest
+        self._silent = isinstance(self._service.billing, NoBilling)
+        for pool_id in self._mixed(self._unasked):
+            if self._is_over(until):
+                break
+            done += self._admit(pool_id, self._ask(pool_id, until))
+        return done
+
+    def _is_over(self, until: float) -> bool:
+        """Whether there is no time left to ask. To know that it is silent takes none."""
+        return not self._silent and self._service.stopwatch() >= until
+
+    def _mixed(self, things: Iterable[T]) -> list[T]:
+        """In an order of chance: where some questions are slow, nothing stands behind them for ever."""
+        mixed = sorted(things, key=repr)
+        Random(self._service.entropy(8)).shuffle(mixed)
+        return mixed
+
+    def _ask(self, pool_id: str, until: float) -> dict[str, _Word]:
+        """Ask about one pool: every word that counts."""
+        heard: dict[str, _Word] = {}
+        questions = self._unasked[pool_id]
+        for asked in self._mixed(questions):
+            if self._is_over(until):
+                return heard
+            seen = questions.pop(asked)
+            verdict = attempt(partial(self._hear, asked), f"billing was not asked about pool {pool_id} as it should be")
+            (self._unsaid if verdict is None else heard).update(dict.fromkeys(seen, (asked, verdict)))
+        del self._unasked[pool_id]
+        return heard
 
     def _hear(self, asked: Spending) -> Verdict | None:
-        if self.silent:
+        if self._silent:
             return None
         try:
-            return self.service.billing.check(asked)
+            return self._service.billing.check(asked)
         except ComputeError as error:
             if error.code != UNAVAILABLE:
                 raise
-            self.silent = isinstance(error, UnreachedError)
-            self._tell(f"{error}: {'; '.join(getattr(error, '__notes__', ()))}")
+            self._silent = isinstance(error, UnreachedError)
+            self._warn(f"{error}: {'; '.join(getattr(error, '__notes__', ()))}")
             return None
 
-    def _tell(self, failure: str) -> None:
-        """The operator, once of each failure."""
-        if failure not in self.told:
-            self.told.add(failure)
+    def _warn(self, failure: str) -> None:
+        if failure not in self._warned:
+            self._warned.add(failure)
             log.warning("%s", failure)
 
+    def _admit(self, pool_id: str, heard: dict[str, _Word]) -> Counter[str]:
+        failure = f"the reservations that are placed in pool {pool_id} did not all become active"
+        # A new word stands before one that was missing: it may be about another question.
+        return attempt(partial(self._admit_in, pool_id, ChainMap(heard, self._unsaid)), failure) or Counter()
 
-def admit_all(service: Service, pools: Collection[str] | None = None, longest: float = LONGEST) -> Counter[str]:
-    """Let in all that is placed, in these pools or in all, asking billing for so many seconds; how many reservations
-    reached which state. What goes wrong in one pool is logged, and keeps no other pool waiting."""
-    inquiry = Inquiry(service, silent=isinstance(service.billing, NoBilling))
-    questions: set[Spending] = set()
-    done = _admit(service, pools_where(service, "placed", pools), inquiry.heard, questions)
-    # What needs no word of billing is in by now, and has waited for none.
-    left = inquiry.ask(questions, longest)
-    done += _admit(service, sorted({asked.pool_id for asked in inquiry.heard}), inquiry.heard, set())
-    for pool_id in {asked.pool_id for asked in left}:
+    def _admit_in(self, pool_id: str, heard: _Heard) -> Counter[str]:
+        """Let in all that is placed in one pool: each becomes active, fails, or stays with the reason of today; what
+        needs a word that was not heard stays as it is, and is to be asked about."""
+        service, last, done = self._service, None, Counter[str]()
+        while True:
+            pool, placed, stranded = service.store.view(partial(_placed, pool_id, last))
+            for reservation in placed:
+                needed = None if reservation.id in stranded else spending(pool, reservation)
+                if needed is not None and not _is_heard(heard, needed, reservation):
+                    self._unasked.setdefault(pool_id, {}).setdefault(needed, set()).add(reservation.id)
+            # Where nothing is to change, such as while billing is silent, no lock is asked for.
+            if any(_next(pool, stranded, heard, service.clock(), each) != each for each in placed):
+                some = service.store.transact(partial(_some, service, pool_id, last, heard))
+                if some["failed"]:
+                    service.after_freed(pool_id)
+                done += some
+            if len(placed) < MOST:
+                return done
+            last = placed[-1]
+
+
+def admit_all(service: Service, pools: Collection[str] | None = None) -> Counter[str]:
+    """Let in all that is placed, in these pools or in all, by one turn; how many reservations reached which state.
+    Where something is left to ask, the pool is told of as one in which something was placed."""
+    admission = Admission(service)
+    done = admission.go_on(pools, LONGEST)
+    for pool_id in admission.left:
         service.after_placed(pool_id)
     return done
-
-
-def _admit(service: Service, pools: Iterable[str], heard: _Heard, questions: set[Spending]) -> Counter[str]:
-    done = Counter[str]()
-    for pool_id in pools:
-        failure = f"the reservations that are placed in pool {pool_id} did not all become active"
-        done += attempt(partial(_admit_in, service, pool_id, heard, questions), failure) or Counter()
-    return done
-
-
-def _admit_in(service: Service, pool_id: str, heard: _Heard, questions: set[Spending]) -> Counter[str]:
-    """Let in all that is placed in one pool: each becomes active, fails, or stays with the reason of today; what needs
-    a word that was not heard stays as it is, and is added to the questions."""
-    last, done = None, Counter[str]()
-    while True:
-        pool, placed, stranded = service.store.view(partial(_placed, pool_id, last))
-        for reservation in placed:
-            asked = None if reservation.id in stranded else spending(pool, reservation)
-            if asked is not None and asked not in heard:
-                questions.add(asked)
-        # Where nothing is to change, such as while billing is silent, no lock is asked for.
-        if any(_next(pool, stranded, heard, service.clock(), each) != each for each in placed):
-            some = service.store.transact(partial(_some, service, pool_id, last, heard))
-            if some["failed"]:
-                service.after_freed(pool_id)
-            done += some
-        if len(placed) < MOST:
-            return done
-        last = placed[-1]
 
 
 def _placed(pool_id: str, after: Reservation | None, tx: Tx) -> tuple[Pool, list[Reservation], set[str]]:
@@ -149,10 +185,15 @@ def _next(pool: Pool, stranded: Collection[str], heard: _Heard, now: int, reserv
     needed = spending(pool, reservation)
     if needed is None:
         return rules.activate(reservation, now)
-    if needed not in heard:
+    if not _is_heard(heard, needed, reservation):
         return reservation
-    if (verdict := heard[needed]) is None:
+    if (verdict := heard[reservation.id][1]) is None:
         return rules.wait(reservation, UNREACHED)
     if not verdict.allowed:
         return rules.fail(reservation, SPEND_LIMIT_REACHED, now)
     return rules.activate(reservation, now)
+
+
+def _is_heard(heard: _Heard, needed: Spending, reservation: Reservation) -> bool:
+    """Whether the word that it needs was asked for when it was placed already."""
+    return reservation.id in heard and heard[reservation.id][0] == needed

@@ -14,11 +14,12 @@ import pytest
 
 from better_compute.bootstrap import SYSTEM
 from better_compute.bootstrap.plane import ControlPlane, opened
-from better_compute.bootstrap.rhythm import in_rhythm
+from better_compute.bootstrap.rhythm import ASKING, in_rhythm
 from better_compute.bootstrap.runtime import Outside
 from better_compute.client import Client
 from better_compute.domain.commands import OfferPool
 from better_compute.reconcilers import admission, hosts, placer, rounds
+from better_compute.service.billing import unread
 from better_compute.service.ports import Spending, Verdict
 from tests.better_compute.bills import METERED, Bills
 from tests.better_compute.bootstrap.test_arrivals import client_of, create
@@ -28,6 +29,12 @@ Write = Callable[[str], Path]
 
 ONE = "machines: [{pool: k1, gpus: {name: NVIDIA H100 80GB HBM3, count: 1}}]"
 NEVER = 3600.0
+
+
+def machines(pools: int) -> str:
+    """A world with a machine for each of so many pools."""
+    each = (f"{{pool: k{n}, gpus: {{name: NVIDIA H100 80GB HBM3, count: 16}}}}" for n in range(1, pools + 1))
+    return f"machines: [{', '.join(each)}]"
 
 
 @pytest.fixture
@@ -135,7 +142,7 @@ def test_a_call_does_not_wait_for_what_it_lets_go_on_nor_does_the_end(
         return Counter()
 
     monkeypatch.setattr(placer.Turns, "go_on", waits)
-    monkeypatch.setattr(admission, "admit_all", waits)
+    monkeypatch.setattr(admission.Admission, "go_on", waits)
     with opened(database, SYSTEM, write(ONE)) as plane:
         with in_rhythm(plane, every=NEVER) as served:
             client = client_of(served)
@@ -204,6 +211,59 @@ def test_a_billing_that_says_nothing_keeps_nothing_from_being_placed(write: Writ
             until(lambda: state(client, second) == "placed")
             held.set()
             until(lambda: state(client, second) == "active")
+
+
+def test_what_there_is_no_time_to_ask_is_asked_at_once_and_costs_no_other_look(
+    write: Write, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that waits is let in by as many looks as there are pools, however slow billing is."""
+    passed, looked, placed = [0.0], Counter[str](), admission._placed
+
+    def slowly(_: Spending) -> Verdict:
+        passed[0] += ASKING
+        return Verdict(allowed=True)
+
+    def noted(pool_id: str, *given: Any) -> Any:
+        looked[pool_id] += 1
+        return placed(pool_id, *given)
+
+    monkeypatch.setattr(admission, "_placed", noted)
+    with opened(database, SYSTEM, write(machines(6)), outside=Outside(billing=Bills(slowly))) as plane:
+        quiet = client_of(without_hook(plane))
+        made = [quiet.reservations.create(create(quiet, f"k{n}", policy=METERED), {"gpu": 1}) for n in range(1, 7)]
+        looked.clear()
+        plane = replace(plane, service=replace(plane.service, stopwatch=lambda: passed[0]))
+        with in_rhythm(plane, every=NEVER):
+            until(lambda: all(state(quiet, each) == "active" for each in made))
+    assert looked == {each.pool_id: 3 for each in made}
+
+
+def test_what_billing_gives_no_word_about_waits_for_the_next_whole_round(
+    write: Write, database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also when there was no time for all, and something else goes on."""
+    passed = [0.0]
+
+    def strange(_: Spending) -> Verdict:
+        passed[0] += ASKING
+        raise unread("it answered with status 500")
+
+    bills = Bills()
+    with opened(database, SYSTEM, write(machines(2)), outside=Outside(billing=bills)) as plane:
+        quiet = client_of(without_hook(plane))
+        pool_id = create(quiet, policy=METERED)
+        made = [quiet.reservations.create(pool_id, {"gpu": gpus}) for gpus in (1, 2, 3, 4)]
+        bills.say, bills.asked = strange, []
+        plane = replace(plane, service=replace(plane.service, stopwatch=lambda: passed[0]))
+        with in_rhythm(plane, every=NEVER) as served:
+            client = client_of(served)
+            until(lambda: all(state(quiet, each) == "placed" for each in made))
+            until(lambda: len(bills.asked) >= 4)
+            served.service.placed(pool_id)
+            free = client.reservations.create(create(client, "k2"), {"gpu": 1})
+            until(lambda: state(client, free) == "active")
+    assert sorted(asked.atoms for asked in bills.asked) == [1, 2, 3, 4]
+    assert caplog.text.count("status 500") == 1
 
 
 def test_what_billing_refuses_lets_what_waits_go_on_at_once(

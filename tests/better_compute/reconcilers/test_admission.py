@@ -14,8 +14,8 @@ import pytest
 from better_compute.domain.problems import ComputeError, Problem
 from better_compute.domain.usage import HOUR
 from better_compute.reconcilers import admission
-from better_compute.reconcilers.admission import admit_all
-from better_compute.service.billing import unread
+from better_compute.reconcilers.admission import Admission, admit_all
+from better_compute.service.billing import UNREACHED, unread
 from better_compute.service.ports import Spending, Verdict
 from tests.better_compute.bills import Bills, billed, down, metered_pool, no, yes
 from tests.better_compute.plane import CARD, START, Plane
@@ -253,6 +253,131 @@ def test_what_would_spend_the_same_is_asked_about_once_in_a_round(
     monkeypatch.setattr(admission, "MOST", 1)
     assert admit_all(plane.service) == {"active": 2}
     assert len(bills.asked) == 1, "it is asked anew by another round"
+
+
+@pytest.mark.parametrize("allowed", [True, False], ids=["yes", "no"])
+def test_a_word_is_about_what_was_placed_before_it_was_asked_for(either: Plane, allowed: bool) -> None:
+    """What comes while billing thinks was promised by a later word, and is asked about anew."""
+    bills = Bills()
+    plane = billed(either, bills)
+    pool_id = metered_pool(plane, 8)
+    first = plane.reserve(pool_id)
+    later: list[Any] = []
+    told_of: list[str] = []
+
+    def meanwhile(_: Spending) -> Verdict:
+        bills.say = yes
+        later.append(plane.reserve(pool_id))
+        return Verdict(allowed)
+
+    bills.say = meanwhile
+    state = "active" if allowed else "failed"
+    assert admit_all(replace(plane.service, placed=told_of.append)) == {state: 1}
+    assert [shown(plane, r)["state"] for r in (first, *later)] == [state, "placed"]
+    assert told_of == [pool_id]
+    assert admit_all(plane.service) == {"active": 1}
+    assert shown(plane, later[0])["state"] == "active"
+
+
+def test_what_billing_says_of_one_pool_is_done_before_it_is_asked_about_another(plane: Plane) -> None:
+    """However long the others take, also when it is silent by then: no old word is used."""
+    bills = Bills()
+    billed(plane, bills)
+    made = [plane.reserve(metered_pool(plane, 8)) for _ in range(4)]
+    active: list[int] = []
+
+    def says(spending: Spending) -> Verdict:
+        active.append(sum(shown(plane, r)["state"] == "active" for r in made))
+        return down(spending) if len(active) == 3 else Verdict(True)
+
+    bills.say = says
+    assert admit_all(plane.service) == {"active": 2}
+    assert active == [0, 1, 2]
+
+
+class TestAdmission:
+    def test_what_there_was_no_time_for_is_asked_later_and_nothing_is_looked_at_for_that(
+        self, plane: Plane, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        bills = Bills()
+        billed(plane, bills)
+        pools = [metered_pool(plane, 8) for _ in range(6)]
+        for pool_id in pools:
+            plane.reserve(pool_id)
+
+        def slowly(_: Spending) -> Verdict:
+            plane.time.passed += 1
+            return Verdict(True)
+
+        bills.say, looked, placed = slowly, Counter[str](), admission._placed
+
+        def noted(pool_id: str, *given: Any) -> Any:
+            looked[pool_id] += 1
+            return placed(pool_id, *given)
+
+        monkeypatch.setattr(admission, "_placed", noted)
+        turns = Admission(plane.service)
+        assert turns.go_on(None, 2) == {"active": 2}
+        assert len(turns.left) == 4
+        assert [turns.go_on((), 2), turns.go_on((), 2)] == [{"active": 2}] * 2
+        assert not turns
+        assert looked == dict.fromkeys(pools, 3), "seen placed, and let in: once before it is locked and once after"
+
+    def test_what_billing_gives_no_word_about_waits_for_the_next_whole_turn(
+        self, plane: Plane, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Also where its pool is told of; what is new there is asked about."""
+        bills = Bills()
+        pool_id = metered_pool(billed(plane, bills), 64)
+        for gpus in (1, 2, 3, 4):
+            plane.reserve(pool_id, resources={"gpu": gpus})
+
+        def strange(_: Spending) -> Verdict:
+            plane.time.passed += 1
+            raise unread("it answered with status 500")
+
+        bills.say, bills.asked = strange, []
+        turns = Admission(plane.service)
+        for pools in (None, [pool_id], [pool_id], [pool_id]):
+            turns.go_on(pools, 2)
+        assert sorted(asked.atoms for asked in bills.asked) == [1, 2, 3, 4]
+        assert caplog.text.count("status 500") == 1
+        bills.say = yes
+        new = plane.reserve(pool_id)
+        assert turns.go_on([pool_id], 2) == {"active": 1}
+        assert shown(plane, new)["state"] == "active"
+        bills.say, bills.asked = strange, []
+        while turns.go_on(None, 9) or turns:
+            pass
+        assert sorted(asked.atoms for asked in bills.asked) == [1, 2, 3, 4]
+        assert caplog.text.count("status 500") == 2
+        bills.say = yes
+        assert turns.go_on(None, 2) == {"active": 4}
+
+    def test_another_question_about_what_got_no_word_is_asked_at_once(self, plane: Plane) -> None:
+        bills = Bills()
+        pool_id = metered_pool(billed(plane, bills), 8)
+        plane.reserve(pool_id)
+        bills.say = down
+        turns = Admission(plane.service)
+        assert turns.go_on(None, 2) == {}
+        plane.store.transact(lambda tx: rename(tx, pool_id))
+        bills.say = yes
+        assert turns.go_on([pool_id], 2) == {"active": 1}
+
+    def test_the_reason_stays_the_one_of_today(self, plane: Plane) -> None:
+        bills = Bills()
+        pool_id = metered_pool(billed(plane, bills), 1)
+        reservation = plane.reserve(pool_id)
+        [node] = plane.ask("sa_fleet", "nodes/list", poolId=pool_id).data["items"]
+        bills.say = down
+        turns = Admission(plane.service)
+        reasons: list[str] = []
+        for gpus in ([CARD], [], [CARD]):
+            plane.ask("sa_fleet", "nodes/report", nodeId=node["id"], inventory={"gpus": gpus})
+            turns.go_on([pool_id] if reasons else None, 2)
+            reasons.append(shown(plane, reservation)["reason"])
+        assert reasons == [UNREACHED, "its host does not provide it now", UNREACHED]
 
 
 def test_what_is_no_answer_is_asked_again_by_another_round(plane: Plane) -> None:
