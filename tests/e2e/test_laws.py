@@ -128,7 +128,7 @@ def test_what_is_compared_but_never_sent_breaks_the_law(monkeypatch: pytest.Monk
         return operation, {**body, "policy": {}} if operation == "pools/update" else body
 
     monkeypatch.setattr(commands, "encode", encode)
-    monkeypatch.setattr("fleetctl.apply.writer._updated", lambda *_: "")
+    monkeypatch.setattr("fleetctl.apply.answers._updated", lambda *_: "")
     with pytest.raises(AssertionError, match=r"policy\.maxPending"):
         law((FLEET, HAND[:1], FLEET), Random(0))
 

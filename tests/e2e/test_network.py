@@ -148,7 +148,7 @@ def test_an_apply_that_takes_lost_answers_for_failures_breaks_the_law(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The planted fault: what a lost answer left done is not looked at."""
-    monkeypatch.setattr("fleetctl.apply.writer._is_as_wished", lambda *_: False)
+    monkeypatch.setattr("fleetctl.apply.answers.is_as_wished", lambda *_: False)
     with pytest.raises(AssertionError):
         check_done_once(site, once_each(Exchange.lose))
 
@@ -512,7 +512,7 @@ def refuses(exchange: Exchange) -> None:
 
 
 def truncates(exchange: Exchange) -> None:
-    exchange.answer(200, b'{"data": {"items": [', **exchange.named())
+    exchange.answer(200, b'{"data": {"items": [')
 
 
 @pytest.mark.usefixtures("many")

@@ -54,10 +54,10 @@ class Client:
     def acting_as(self, tenant_id: str | None) -> Client:
         return Client(replace(self.calls, tenant_id=tenant_id))
 
-    def pausing(self, pause: Callable[[Attempt], bool]) -> Client:
+    def pausing(self, pause: Callable[[Attempt], bool], *, made: int = 0) -> Client:
         """The same client; `pause` is told of every attempt that failed and waits before the next one. True: there is
-        to be none."""
-        return Client(replace(self.calls, pause=pause))
+        to be none, and whoever makes the call again later says how many were `made` by then."""
+        return Client(replace(self.calls, pause=pause, made=made))
 
     def once(self) -> Client:
         """The same client for questions that are not worth a second attempt."""

@@ -32,12 +32,15 @@ _CODE = re.compile(r"[A-Z][A-Z_]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A call that failed and is to be made again after `wait` seconds."""
+    """A call that failed and is to be made again after `wait` seconds, which `is_asked`: the server asked for them.
+    `status` is the answer's; None when there was no answer."""
 
     operation: str
     number: int
     error: ComputeError
     wait: float
+    status: int | None = None
+    is_asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ class Calls:
     """Makes the calls to one server that act as one tenant (None: nobody but the token's own identity).
 
     `change` is what they name as the change they belong to. `pause` waits between two attempts in the place of
-    `retry.sleep`; true: there is no other attempt. All that are made from one have one `peer`.
+    `retry.sleep`; true: there is no other attempt. Whoever then makes the same call again later says how many attempts
+    were `made` by then, so that they count. All that are made from one have one `peer`.
     """
 
     http: Http
@@ -53,6 +57,7 @@ class Calls:
     retry: Retry
     change: str | None = None
     pause: Callable[[Attempt], bool] | None = None
+    made: int = 0
     peer: Peer = field(default_factory=Peer)
 
     def under(self, change: Mapping[str, Any]) -> Calls:
@@ -72,17 +77,17 @@ class Calls:
         """
         tenant = {} if self.tenant_id is None else {"tenantId": self.tenant_id}
         data = _spelled({**tenant, **body})
-        attempts, again = self.retry.attempts, repeatable(operation, body)
-        for number in range(1, attempts + 1):
+        last, again = max(self.retry.attempts, self.made + 1), repeatable(operation, body)
+        for number in range(self.made + 1, last + 1):
             answer = self._send(operation, data)
             if isinstance(answer, bytes):
                 return answer
-            if number == attempts or not answer.transient or (answer.sent and not again):
+            if number == last or not answer.transient or (answer.sent and not again):
                 raise answer.final(number)
-            wait = self.retry.backoff(number) if answer.asked is None else answer.asked
-            if wait > self.retry.patience:
-                raise answer.impatient(wait, self.retry.patience)
-            attempt = Attempt(operation, number, answer.error, wait)
+            if answer.asked is not None and answer.asked > self.retry.patience:
+                raise answer.impatient(answer.asked, self.retry.patience)
+            wait = self.retry.wait(number, answer.asked)
+            attempt = Attempt(operation, number, answer.error, wait, answer.status, answer.asked is not None)
             if self.pause is None:
                 self.retry.sleep(wait)
             elif self.pause(attempt):
@@ -112,20 +117,15 @@ class Calls:
             problem = Problem(UNAVAILABLE, rule, self.clean(str(error)), hint=error.hint)
             return _Failure(ComputeError(problem), error.transient, sent=error.sent)
         name = answer.headers.get(INSTANCE_HEADER)
-        known = None if name is None else self.clean(name)
-        self.peer.meet(known, is_read=is_read(operation), is_success=answer.status == 200)
+        self.peer.meet(None if name is None else self.clean(name), is_read=is_read(operation))
         if answer.status == 200:
             if secret.repeats(answer.body, self.http.secret):  # it would go into files and outputs
                 return _Failure(ComputeError(self._indiscreet(operation)), transient=False)
             return answer.body
         refusal = self._refusal(answer)
-        return _Failure(refusal, answer.status in TRANSIENT, self._asked(answer, refusal))
-
-    def _asked(self, answer: Response, error: ComputeError) -> float | None:
-        asked = self.retry.asked(answer.headers)
-        if asked is None and error.retry_after_ms is not None:
-            return error.retry_after_ms / 1000
-        return asked
+        body = None if refusal.retry_after_ms is None else refusal.retry_after_ms / 1000
+        asked = self.retry.asked(answer.headers, body)
+        return _Failure(refusal, answer.status in TRANSIENT, asked, status=answer.status)
 
     def _refusal(self, answer: Response) -> ComputeError:
         """What an answer that is no success says."""
@@ -173,6 +173,7 @@ class _Failure:
     transient: bool
     asked: float | None = None
     sent: bool = True
+    status: int | None = None
 
     def final(self, attempts: int) -> ComputeError:
         return self.error if attempts == 1 else self._with(f"gave up after {attempts} attempts")

@@ -4,46 +4,25 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
+from operator import attrgetter
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from better_compute.domain.commands import (
-    ArchivePool,
-    CreatePool,
-    OfferPool,
-    SetQuota,
-    UnofferPool,
-    UpdatePool,
-)
-from better_compute.domain.problems import (
-    CONFLICT,
-    INTERNAL_ERROR,
-    NO_ANSWER,
-    NOT_REACHED,
-    OTHER_INSTANCE,
-    STRANGE_ANSWER,
-    UNAVAILABLE,
-    VERSION_CONFLICT,
-    ComputeError,
-    Problem,
-)
-from better_compute.domain.state import Pool, QuotaRow, Terms
+from fleetctl.apply.attempts import Attempts, Task, Tried
 from fleetctl.apply.journal import Journal, Outcome
-from fleetctl.diff import Change, offer_changes, owner_changes, policy_changes
-from fleetctl.errors import STOPPED, Stop
-from fleetctl.plan import Operation, Plan
+from fleetctl.apply.pace import Pace
+from fleetctl.errors import Stop
+from fleetctl.plan import Plan
 
 if TYPE_CHECKING:
-    from better_compute.client import Attempt, Client, Created
+    from better_compute.client import Client
 
 Progress = Callable[[Outcome], None]
-
-_NO_WORD = (NO_ANSWER, STRANGE_ANSWER)
-"""Rules of calls that were sent and had no answer of a control plane: they may have been carried out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +45,6 @@ class Writer:
     monotonic: Callable[[], float] = time.monotonic
 
 
-@dataclass(slots=True)
-class _Halt:
-    """Why nothing new is started, besides a signal; blank while things go on."""
-
-    why: str = ""
-
-
 def run(plan: Plan, writer: Writer) -> tuple[Outcome, ...]:
     """Run every operation after those it depends on, and say what became of each, in the plan's order.
 
@@ -80,27 +52,115 @@ def run(plan: Plan, writer: Writer) -> tuple[Outcome, ...]:
     run. Never plans anew: a killed apply is repaired by the same command again.
     """
     writer.journal.begun(writer.change)
-    halt = _Halt()
-    operations = {operation.n: operation for operation in plan.operations}
-    sorter = TopologicalSorter({operation.n: operation.depends_on for operation in plan.operations})
-    sorter.prepare()
-    ready: deque[int] = deque(sorter.get_ready())
-    running: dict[Future[Outcome], int] = {}
-    outcomes: dict[int, Outcome] = {}
-    while ready or running:
-        while ready and len(running) < writer.parallelism and not (writer.stop.is_set() or halt.why):
-            n = ready.popleft()
-            running[writer.executor.submit(_perform, operations[n], writer, halt)] = n
-        if not running:
-            break
-        for future in writer.wait(running, return_when=FIRST_COMPLETED).done:
-            n = running.pop(future)
-            outcomes[n] = outcome = future.result()
-            writer.progress(outcome)
-            if outcome.status == "done":
-                sorter.done(n)
-        ready.extend(sorter.get_ready())
-    return _complete(plan, outcomes, halt.why)
+    going = _Run(plan, writer)
+    going.to_its_end()
+    return _complete(plan, going.outcomes, going.halt)
+
+
+class _Run:
+    """A run under way: what is ready, what is called at this moment, and what waits for another attempt. All of it is
+    known to one thread alone, which does nothing but begin calls and wait for the first to end."""
+
+    def __init__(self, plan: Plan, writer: Writer) -> None:
+        self.outcomes: dict[int, Outcome] = {}
+        self.halt = ""
+        """Why nothing new is started, besides a signal; blank while things go on."""
+        self._writer = writer
+        self._attempts = Attempts(writer.client, writer.change, writer.journal, writer.stop)
+        self._pace = Pace(writer.parallelism)
+        self._operations = {operation.n: operation for operation in plan.operations}
+        self._sorter = TopologicalSorter({operation.n: operation.depends_on for operation in plan.operations})
+        self._sorter.prepare()
+        self._ready: deque[int] = deque(self._sorter.get_ready())
+        self._running: dict[Future[Tried], Task] = {}
+        self._waiting: list[Task] = []
+        self._made: set[str] = set()
+
+    def to_its_end(self) -> None:
+        while True:
+            self._begin_what_may()
+            left = self._seconds_left()
+            if self._running:
+                first = self._writer.wait(self._running, timeout=left, return_when=FIRST_COMPLETED)
+                for future in first.done:
+                    self._take(self._running.pop(future), future.result())
+            elif left is not None:
+                # A signal has to end it. Its handler runs in this thread, which must not hold the lock of `stop` then.
+                self._writer.wait([self._writer.executor.submit(self._writer.stop.wait, left)])
+            else:
+                return
+
+    def _is_ending(self) -> bool:
+        return bool(self.halt) or self._writer.stop.is_set()
+
+    def _begin_what_may(self) -> None:
+        """What is asked again is a new call too: at the end of the run there is none."""
+        while not self._is_ending():
+            if (task := self._next(self._writer.monotonic())) is None:
+                return
+            task.burst = self._pace.burst
+            self._running[self._writer.executor.submit(self._attempts.make, task)] = task
+        for task in self._waiting:
+            self._finish(self._attempts.give_up(task))
+        self._waiting.clear()
+        self._ready.clear()
+
+    def _next(self, now: float) -> Task | None:
+        """What may begin at this moment: first what has waited for another attempt, and of that what had most, so that
+        as few as may be run out of attempts."""
+        if now < self._pace.not_before or len(self._running) >= self._pace.limit:
+            return None
+        if due := [task for task in self._waiting if task.due <= now]:
+            task = max(due, key=attrgetter("made"))
+            self._waiting.remove(task)
+            return task
+        if not self._has_room():
+            return None
+        operation = self._operations[self._ready.popleft()]
+        return Task(operation, is_new=operation.pool_id in self._made)
+
+    def _has_room(self) -> bool:
+        """Whether an operation may begin: those that wait have their place, so that a server that is gone is not asked
+        for one after the other."""
+        return bool(self._ready) and len(self._running) + len(self._waiting) < self._pace.limit
+
+    def _seconds_left(self) -> float | None:
+        """How long until something may begin though no call ends; None: nothing may."""
+        if len(self._running) >= self._pace.limit:
+            return None
+        moments = [task.due for task in self._waiting]
+        if self._has_room():
+            moments.append(self._pace.not_before)
+        if not moments:
+            return None
+        return max(0.0, max(min(moments), self._pace.not_before) - self._writer.monotonic())
+
+    def _take(self, task: Task, tried: Tried) -> None:
+        now = self._writer.monotonic()
+        if tried.hold:
+            self._pace.hold(now + tried.hold)
+        if tried.is_busy:
+            if self._pace.refused(task.burst):
+                with suppress(Stop):  # for lack of room: what matters more is told by the lines of the attempts
+                    self._writer.journal.slowed(self._pace.limit)
+        elif tried.is_busy is not None:
+            self._pace.answered(task.burst)
+        self.halt = self.halt or tried.halt
+        if tried.outcome is not None:
+            self._finish(tried.outcome)
+        else:
+            task.due = now + tried.wait
+            self._waiting.append(task)
+
+    def _finish(self, outcome: Outcome) -> None:
+        operation = outcome.operation
+        self.outcomes[operation.n] = outcome
+        self._writer.progress(outcome)
+        if outcome.status == "done":
+            if operation.action == "create":
+                self._made.add(operation.pool_id)
+            self._sorter.done(operation.n)
+            self._ready.extend(self._sorter.get_ready())
 
 
 def _complete(plan: Plan, outcomes: dict[int, Outcome], why: str) -> tuple[Outcome, ...]:
@@ -111,159 +171,3 @@ def _complete(plan: Plan, outcomes: dict[int, Outcome], why: str) -> tuple[Outco
             rest = Outcome(operation, "blocked", waits_for=failed) if failed else Outcome(operation, "notStarted", why)
             outcomes[operation.n] = rest
     return tuple(outcomes[operation.n] for operation in plan.operations)
-
-
-def _perform(operation: Operation, writer: Writer, halt: _Halt) -> Outcome:
-    """One operation, to its end. What a lost answer left done is found done: its precondition no longer holds, and the
-    object is as wished."""
-    attempts, unknown = 1, False
-
-    def pause(attempt: Attempt) -> bool:
-        nonlocal attempts, unknown
-        unknown = unknown or _is_unknown(attempt.error.problems[0])
-        # What is asked again is a new call, and after a signal there is none: it ends the wait.
-        if halt.why or writer.stop.wait(attempt.wait):
-            return True
-        attempts += 1
-        writer.journal.retried(operation, attempts, attempt.error.problems[0], attempt.wait)
-        return False
-
-    try:
-        client = writer.client.under({**writer.change, "operation": operation.digest}).pausing(pause)
-        writer.journal.started(operation)
-        outcome = _send(operation, client)
-    except ComputeError as error:
-        outcome = _failed(operation, error.problems[0], unknown=unknown)
-        if error.code == VERSION_CONFLICT and _is_as_wished(operation, writer.client):
-            outcome = Outcome(operation, "done", "already as wished")
-        if attempts > 1 and not writer.stop.is_set():
-            halt.why = halt.why or _silence(error, writer.client)
-        if error.problems[0].rule == OTHER_INSTANCE:
-            halt.why = "another control plane answers"
-    except Stop as error:  # by the journal: what cannot be told there is not begun
-        outcome = _failed(operation, Problem(STOPPED, error.rule, error.message), unknown=unknown)
-    except Exception as error:  # a call that goes wrong in a way nobody thought of must not lose the report of the rest
-        outcome = _failed(operation, Problem(INTERNAL_ERROR, "apply.call", repr(error)), unknown=unknown)
-    outcome = replace(outcome, attempts=attempts)
-    writer.journal.finished(outcome)
-    return outcome
-
-
-def _failed(operation: Operation, problem: Problem, *, unknown: bool) -> Outcome:
-    """A call without an answer, this one or one before, may have been carried out; who reads of it must know."""
-    if unknown or _is_unknown(problem):
-        remark = "it may have been done all the same: the same command again finds out"
-        problem = replace(problem, hint=f"{problem.hint}; {remark}" if problem.hint else remark)
-    return Outcome(operation, "failed", problem=problem)
-
-
-def _is_unknown(problem: Problem) -> bool:
-    """Whether nobody can tell if the call was carried out: no control plane answered, or it fell over its own feet."""
-    return problem.rule in _NO_WORD or (problem.code == INTERNAL_ERROR and problem.rule != "apply.call")
-
-
-def _silence(error: ComputeError, client: Client) -> str:
-    """Why no other call makes sense after one that gave up: the server is gone, and each would wait as long."""
-    if error.problems[0].rule not in (*_NO_WORD, NOT_REACHED):
-        return ""
-    try:
-        client.once().system.info()
-    except ComputeError as silence:
-        return "the server no longer answers" if silence.code == UNAVAILABLE else ""
-    return ""
-
-
-def _send(operation: Operation, client: Client) -> Outcome:
-    """Make the call and hold its answer against the wish: a server that answers with something else did not do it."""
-    match operation.command:
-        case CreatePool() as command:
-            return _judged(operation, _created(client.pools.create(command), command))
-        case UpdatePool() as command:
-            return _judged(operation, _updated(client.pools.update(command), command))
-        case OfferPool() as command:
-            granted = client.pools.offer(command)
-            terms = Terms(_limits(granted.rows), granted.offer.priority, granted.offer.include_descendants)
-            return _judged(operation, _offered(terms, command))
-        case UnofferPool() as command:
-            return Outcome(operation, "done", "" if client.pools.unoffer(command) else "already gone")
-        case SetQuota() as command:
-            return _judged(operation, _granted(_limits(client.quotas.set(command)), command))
-        case ArchivePool() as command:
-            return _judged(operation, "" if client.pools.archive(command).archived else "the pool is not archived")
-    raise TypeError(f"no call does {operation.action}")
-
-
-def _judged(operation: Operation, difference: str) -> Outcome:
-    if not difference:
-        return Outcome(operation, "done")
-    hint = "plan again: what is there now is not what this plan was made for"
-    return Outcome(operation, "failed", problem=Problem(CONFLICT, "apply.answer", difference, hint=hint))
-
-
-def _created(created: Created, wish: CreatePool) -> str:
-    """A create answers the pool of its key, whoever made it and however (rule pool.key)."""
-    pool = created.pool
-    if pool.id != wish.pool_id:
-        return f"the server made {pool.id} where {wish.pool_id} was planned"
-    if pool.archived:
-        return "the pool of this key was archived meanwhile"
-    quota = _another("pool", owner_changes(wish, _limits(created.rows)))
-    return quota or _as_updated(pool, wish.gpu_model, wish.policy)
-
-
-def _updated(pool: Pool, wish: UpdatePool) -> str:
-    return _as_updated(pool, wish.gpu_model, wish.policy)
-
-
-def _as_updated(pool: Pool, model: str | None, policy: Mapping[str, Any] | None) -> str:
-    if model is not None and pool.gpu_model != model:
-        return f"the pool is there with gpuModel {pool.gpu_model}, not {model}"
-    return _another("pool", policy_changes(pool.policy, policy) if policy is not None else ())
-
-
-def _offered(terms: Terms | None, wish: OfferPool) -> str:
-    if terms is None:
-        return "the offer is not there"
-    return _another("offer", offer_changes(terms, _wished_terms(wish)))
-
-
-def _another(what: str, changes: Sequence[Change]) -> str:
-    return f"the {what} is there with another {', '.join(change.path for change in changes)}" if changes else ""
-
-
-def _granted(limits: Mapping[str, int], wish: SetQuota) -> str:
-    """The owner's quota, once written, is kept exact: a row that nobody wished is as wrong as another limit."""
-    wrong = sorted(r for r in {**limits, **wish.quota} if limits.get(r, 0) != wish.quota.get(r, 0))
-    return f"the quota is there with another {', '.join(wrong)}" if wrong else ""
-
-
-def _limits(rows: Mapping[str, QuotaRow]) -> dict[str, int]:
-    return {resource: row.max for resource, row in rows.items()}
-
-
-def _wished_terms(wish: OfferPool) -> Terms:
-    return Terms(wish.quota, wish.priority or 0, bool(wish.include_descendants))
-
-
-def _is_as_wished(operation: Operation, client: Client) -> bool:
-    """Whether the object already is what the operation would make of it, read afresh. A pool that was archived
-    meanwhile is not, whatever it holds: nobody can change it any more."""
-    try:
-        state = client.pools.get(operation.pool_id)
-    except ComputeError:
-        return False
-    pool = state.pool
-    if pool is None:
-        return False
-    match operation.command:
-        case UpdatePool() as command:
-            return not pool.archived and not _updated(pool, command)
-        case OfferPool() as command:
-            return not _offered(state.terms(command.to_tenant_id), command)
-        case UnofferPool() as command:
-            return command.to_tenant_id not in state.offers
-        case SetQuota() as command:
-            return not pool.archived and not _granted(state.limits(command.to_tenant_id), command)
-        case ArchivePool():
-            return pool.archived
-    return False

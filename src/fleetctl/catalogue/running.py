@@ -27,6 +27,11 @@ RUNNING: Final[Entries] = {
         "An operation that the journal cannot tell of is not begun.",
         "Make room, and run the same command again.",
     ),
+    "apply.unseen": Entry(
+        "A pool that the apply created is not visible to its next calls.",
+        "A copy of the control plane's database that lags behind may answer; it was waited for in vain.",
+        "Run the same command again: the pool's key makes no second one.",
+    ),
     "client.answer": Entry(
         "Something answered, and not as a control plane of this version does.",
         "A gateway, a login page, or another version may stand there.",

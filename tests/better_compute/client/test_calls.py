@@ -56,35 +56,16 @@ def test_nothing_more_is_sent_once_another_control_plane_answers(server: Server,
     """A name that moved, or a balancer before two databases: what was read is not what would be written to."""
     ours, theirs = ({"X-Better-Compute-Instance": name} for name in ("inst_ours", f"inst_theirs_{TOKEN}"))
     body = {"data": info()}
-    between = [error(502, "BAD_GATEWAY"), reply(503, b"busy")]
-    server.script = [reply(200, body, **ours), *between, reply(200, body, **ours), reply(200, body, **theirs)]
+    server.script = [reply(200, body, **ours), reply(200, body), reply(200, body, **ours), reply(200, body, **theirs)]
     client = connect(server.url, token=TOKEN)
-    for _ in range(2):  # whoever stands between, and fails without a name, is nobody
+    for _ in range(3):  # whoever stands between and does not name itself is nobody
         client.system.info()
     said = ["what it says is not used", *["this call was not sent"] * 2]
     for acting, consequence in zip((client, client.under({"n": 1}), client.acting_as("acme")), said, strict=True):
         problem = failure(acting).problems[0]
         assert (problem.code, problem.rule) == ("INVALID_STATE", "client.instance")
         assert f"inst_theirs_(token), and before it was inst_ours; {consequence}" in problem.message
-    assert len(server.received) == 5
-
-
-@pytest.mark.parametrize("names", [("inst_ours", None), (None, "inst_ours")], ids=["then nobody", "first nobody"])
-def test_an_answer_that_names_nobody_is_not_that_of_who_names_itself(
-    server: Server, connect: Connect, names: tuple[str | None, str | None]
-) -> None:
-    """A cache, or a page of another server."""
-    for name in names:
-        headers = {} if name is None else {"X_Better_Compute_Instance": name}
-        server.script.append(reply(200, {"data": info()}, **headers))
-    client = connect(server.url)
-    assert client.system.info().instance_id == "i"
-    says = [name or "one that names itself nowhere" for name in names]
-    for consequence in ("what it says is not used", "this call was not sent"):
-        problem = failure(client).problems[0]
-        assert problem.rule == "client.instance"
-        assert problem.message.endswith(f": {says[1]}, and before it was {says[0]}; {consequence}")
-    assert len(server.received) == 2
+    assert len(server.received) == 4
 
 
 def test_two_connections_are_two_conversations(server: Server, connect: Connect) -> None:
@@ -227,6 +208,23 @@ def test_who_waits_otherwise_is_told_of_every_attempt_that_failed(
     assert connect(server.url).pausing(pause).system.info().time == 5
     assert waits.seconds == []
     assert [(a.operation, a.number, a.wait) for a in seen] == [("system/info", i + 1, 0.5 * 2**i) for i in range(3)]
+    assert [(a.status, a.is_asked) for a in seen] == [(503, False), (503, False), (None, False)]
+
+
+def test_attempts_that_were_made_by_then_count(server: Server, connect: Connect, waits: Waits) -> None:
+    """Whoever leaves the waiting to others comes back with a call of its own for each attempt."""
+    server.script = [error(503, "UNAVAILABLE", "locked", Retry_After="2")]
+    client = connect(server.url)
+    seen: list[tuple[int, bool]] = []
+
+    def pause(attempt: Attempt) -> bool:
+        seen.append((attempt.number, attempt.is_asked))
+        return True
+
+    said = [str(failure(client.pausing(pause, made=made))) for made in range(6)]
+    assert said == ["locked"] * 4 + ["locked (gave up after 5 attempts)", "locked (gave up after 6 attempts)"]
+    assert seen == [(number, True) for number in range(1, 5)]
+    assert (len(server.received), waits.seconds) == (6, [])
 
 
 def test_who_waits_otherwise_may_say_that_there_is_no_other_attempt(server: Server, connect: Connect) -> None:
@@ -321,20 +319,21 @@ def test_an_unoffer_tells_whether_there_was_an_offer(server: Server, connect: Co
 
 @pytest.mark.parametrize(
     ("value", "wait"),
-    [("-1", 0), ("0", 0), ("2", 2), ("60", 60), ("+3 s", 0.5), ("abc", 0.5), ("", 0.5), ("9" * 40, 0.5)],
+    [("-1", 0), ("0", 0), ("2", 2.2), ("60", 66), ("+3 s", 0.5), ("abc", 0.5), ("", 0.5), ("9" * 40, 0.5)],
 )
 def test_retry_after_in_seconds(server: Server, connect: Connect, waits: Waits, value: str, wait: float) -> None:
+    """A tenth more than asked at most, as chance has it here."""
     server.script = [error(503, "UNAVAILABLE", Retry_After=value), data(info())]
     connect(server.url).system.info()
-    assert waits.seconds == [wait]
+    assert waits.seconds == pytest.approx([wait])
 
 
 @pytest.mark.parametrize(
     ("until", "wait"),
     [
-        ("Fri, 15 Jan 2027 08:00:03 GMT", 3),
+        ("Fri, 15 Jan 2027 08:00:03 GMT", 3.3),
         ("Fri, 15 Jan 2027 07:59:00 GMT", 0),
-        ("Fri, 15 Jan 2027 08:00:03", 3),
+        ("Fri, 15 Jan 2027 08:00:03", 3.3),
         ("Fri, 99 Jan 2027 08:00:03 GMT", 0.5),
     ],
 )
@@ -347,7 +346,16 @@ def test_retry_after_as_a_date(
     waits.now += skew
     server.script = [error(429, "RATE_LIMITED", Retry_After=until, **dated), data(info())]
     connect(server.url).system.info()
-    assert waits.seconds == [wait]
+    assert waits.seconds == pytest.approx([wait])
+
+
+def test_retry_after_that_was_sent_twice_asks_for_the_longer(server: Server, connect: Connect, waits: Waits) -> None:
+    def twice(handler: Handler) -> None:
+        handler.wfile.write(b"HTTP/1.1 503 Busy\r\nRetry-After: 2\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n")
+
+    server.script = [twice, data(info())]
+    connect(server.url).system.info()
+    assert waits.seconds == pytest.approx([5.5])
 
 
 def test_a_server_that_asks_for_a_day_is_given_up(server: Server, connect: Connect, waits: Waits) -> None:
@@ -361,7 +369,7 @@ def test_a_server_that_asks_for_a_day_is_given_up(server: Server, connect: Conne
 def test_the_body_may_say_how_long_to_wait_too(server: Server, connect: Connect, waits: Waits) -> None:
     server.script = [error(503, "UNAVAILABLE", retryAfterMs=1500), data(info())]
     connect(server.url).system.info()
-    assert waits.seconds == [1.5]
+    assert waits.seconds == pytest.approx([1.65])
 
 
 @pytest.mark.parametrize(

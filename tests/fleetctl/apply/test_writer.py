@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from fleetctl.apply.journal import Outcome
-from tests.e2e.edge import Asked, Bend, apply_over, bent, planned, refusal, said, straight
+from tests.e2e.edge import Asked, Bend, apply_over, bent, planned, refusal, straight
 from tests.e2e.homes import Home, entry
 
 WRITES = ("create", "update", "offer", "unoffer", "set", "archive")
@@ -312,7 +312,7 @@ def test_values_in_other_words_are_no_other_answer(one_of_each: Home) -> None:
 
 def test_an_answer_that_nobody_understands_is_a_failure(home: Home) -> None:
     home.wish(entry("a", []))
-    outcomes = run(home, lambda a: said(a.forward(), []) if is_write(a) else a.forward())
+    outcomes = run(home, lambda a: httpx.Response(200, content=b"[]") if is_write(a) else a.forward())
     assert [o.problem.code for o in outcomes if o.problem] == ["UNAVAILABLE"]
 
 
@@ -358,6 +358,61 @@ def test_what_is_otherwise_by_then_is_a_failure_and_stays(
     outcomes = run(one_of_each, bend)
     assert [(o.operation.action, o.problem.code) for o in outcomes if o.problem] == [(action, "VERSION_CONFLICT")]
     assert [o["key"] for o in one_of_each.plan().report["operations"]] == [action]
+
+
+MOVED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "update": ("pools/update", {"policy": {"maxPending": "7d"}}, "pool.updated"),
+    "offer": ("pools/offer", {"toTenantId": "acme", "quota": {"gpu": 1}}, "pool.offered"),
+    "setQuota": ("quotas/set", {"toTenantId": "root", "quota": {"gpu": 1}}, "quota.updated"),
+    "archive": ("pools/offer", {"toTenantId": "acme", "quota": {"gpu": 1}}, "pool.offered"),
+}
+"""What somebody else does to the object of each kind of operation, and the event that tells of it."""
+
+
+def moved(home: Home, asked: Asked, who: str, via: dict[str, Any] | None = None) -> None:
+    """Somebody does to the object of a write what stands above."""
+    for key, (operation, body, _) in MOVED.items():
+        by = {"pools/update": "update", "pools/offer": "offer", "quotas/set": "setQuota", "pools/archive": "archive"}
+        if asked.operation in by and by[asked.operation] == key:
+            with home.hand(who) as hand:
+                hand.under(via or {}).call(operation, {"poolId": asked.body["poolId"], **body})
+
+
+def test_a_conflict_says_who_moved_the_object(one_of_each: Home) -> None:
+    asked_of: list[str] = []
+
+    def bend(asked: Asked) -> httpx.Response:
+        asked_of.append(asked.operation)
+        moved(one_of_each, asked, "sa_hand")
+        return asked.forward()
+
+    failed = {str(o.operation.action): o.problem for o in run(one_of_each, bend) if o.problem}
+    assert set(failed) == set(MOVED)
+    for action, (_, _, event) in MOVED.items():
+        assert f"; {event} by sa_hand at 20" in failed[action].message
+    assert asked_of.count("events/list") == len(MOVED), "one request more for each, and for no other"
+
+
+def test_the_loser_of_two_applies_of_one_caller_says_by_which_run(one_of_each: Home) -> None:
+    def bend(asked: Asked) -> httpx.Response:
+        moved(one_of_each, asked, "sa_fleet", {"fleet": "default", "digest": "d" * 64, "commit": "c" * 40})
+        return asked.forward()
+
+    for problem in (o.problem for o in run(one_of_each, bend) if o.problem):
+        assert "by sa_fleet at" in problem.message
+        assert "default" in problem.message
+        assert "cccccccccccc" in problem.message
+
+
+@pytest.mark.parametrize("answer", [refusal(403, "ACCESS_DENIED"), refusal(503, "UNAVAILABLE")])
+def test_a_conflict_is_told_also_where_no_event_tells_by_whom(one_of_each: Home, answer: httpx.Response) -> None:
+    def bend(asked: Asked) -> httpx.Response:
+        moved(one_of_each, asked, "sa_hand")
+        return answer if asked.operation == "events/list" else asked.forward()
+
+    problems = [o.problem for o in run(one_of_each, bend) if o.problem]
+    assert {problem.code for problem in problems} == {"VERSION_CONFLICT"}
+    assert not any("sa_hand" in problem.message for problem in problems)
 
 
 def test_a_quota_with_a_row_more_is_not_as_wished(one_of_each: Home) -> None:
@@ -441,9 +496,11 @@ def test_attempts_are_counted_and_journalled(home: Home) -> None:
     assert (outcome.status, outcome.attempts) == ("done", 3)
     lines = [json.loads(line) for line in journal.getvalue().splitlines()]
     assert lines.pop(0)["event"] == "begin"
-    assert [(line["event"], line["attempt"], line.get("code")) for line in lines] == [
+    assert [(line["event"], line.get("attempt", line.get("limit")), line.get("code")) for line in lines] == [
         ("attempt", 1, None),
+        ("slower", 2, None),
         ("retry", 2, "RATE_LIMITED"),
+        ("slower", 1, None),
         ("retry", 3, "UNAVAILABLE"),
         ("done", 3, None),
     ]
