@@ -512,7 +512,7 @@ def refuses(exchange: Exchange) -> None:
 
 
 def truncates(exchange: Exchange) -> None:
-    exchange.answer(200, b'{"data": {"items": [')
+    exchange.answer(200, b'{"data": {"items": [', **exchange.named())
 
 
 @pytest.mark.usefixtures("many")

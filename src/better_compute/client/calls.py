@@ -117,7 +117,8 @@ class Calls:
             problem = Problem(UNAVAILABLE, rule, self.clean(str(error)), hint=error.hint)
             return _Failure(ComputeError(problem), error.transient, sent=error.sent)
         name = answer.headers.get(INSTANCE_HEADER)
-        self.peer.meet(None if name is None else self.clean(name), is_read=is_read(operation))
+        known = None if name is None else self.clean(name)
+        self.peer.meet(known, is_read=is_read(operation), is_success=answer.status == 200)
         if answer.status == 200:
             if secret.repeats(answer.body, self.http.secret):  # it would go into files and outputs
                 return _Failure(ComputeError(self._indiscreet(operation)), transient=False)

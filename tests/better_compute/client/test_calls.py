@@ -56,16 +56,35 @@ def test_nothing_more_is_sent_once_another_control_plane_answers(server: Server,
     """A name that moved, or a balancer before two databases: what was read is not what would be written to."""
     ours, theirs = ({"X-Better-Compute-Instance": name} for name in ("inst_ours", f"inst_theirs_{TOKEN}"))
     body = {"data": info()}
-    server.script = [reply(200, body, **ours), reply(200, body), reply(200, body, **ours), reply(200, body, **theirs)]
+    between = [error(502, "BAD_GATEWAY"), reply(503, b"busy")]
+    server.script = [reply(200, body, **ours), *between, reply(200, body, **ours), reply(200, body, **theirs)]
     client = connect(server.url, token=TOKEN)
-    for _ in range(3):  # whoever stands between and does not name itself is nobody
+    for _ in range(2):  # whoever stands between, and fails without a name, is nobody
         client.system.info()
     said = ["what it says is not used", *["this call was not sent"] * 2]
     for acting, consequence in zip((client, client.under({"n": 1}), client.acting_as("acme")), said, strict=True):
         problem = failure(acting).problems[0]
         assert (problem.code, problem.rule) == ("INVALID_STATE", "client.instance")
         assert f"inst_theirs_(token), and before it was inst_ours; {consequence}" in problem.message
-    assert len(server.received) == 4
+    assert len(server.received) == 5
+
+
+@pytest.mark.parametrize("names", [("inst_ours", None), (None, "inst_ours")], ids=["then nobody", "first nobody"])
+def test_an_answer_that_names_nobody_is_not_that_of_who_names_itself(
+    server: Server, connect: Connect, names: tuple[str | None, str | None]
+) -> None:
+    """A cache, or a page of another server."""
+    for name in names:
+        headers = {} if name is None else {"X_Better_Compute_Instance": name}
+        server.script.append(reply(200, {"data": info()}, **headers))
+    client = connect(server.url)
+    assert client.system.info().instance_id == "i"
+    says = [name or "one that names itself nowhere" for name in names]
+    for consequence in ("what it says is not used", "this call was not sent"):
+        problem = failure(client).problems[0]
+        assert problem.rule == "client.instance"
+        assert problem.message.endswith(f": {says[1]}, and before it was {says[0]}; {consequence}")
+    assert len(server.received) == 2
 
 
 def test_two_connections_are_two_conversations(server: Server, connect: Connect) -> None:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from fleetctl.apply.journal import Outcome
-from tests.e2e.edge import Asked, Bend, apply_over, bent, planned, refusal, straight
+from tests.e2e.edge import Asked, Bend, apply_over, bent, planned, refusal, said, straight
 from tests.e2e.homes import Home, entry
 
 WRITES = ("create", "update", "offer", "unoffer", "set", "archive")
@@ -312,7 +312,7 @@ def test_values_in_other_words_are_no_other_answer(one_of_each: Home) -> None:
 
 def test_an_answer_that_nobody_understands_is_a_failure(home: Home) -> None:
     home.wish(entry("a", []))
-    outcomes = run(home, lambda a: httpx.Response(200, content=b"[]") if is_write(a) else a.forward())
+    outcomes = run(home, lambda a: said(a.forward(), []) if is_write(a) else a.forward())
     assert [o.problem.code for o in outcomes if o.problem] == ["UNAVAILABLE"]
 
 
