@@ -54,9 +54,9 @@ def opened_journal(path: Path | None, clock: Callable[[], int], digest: str) -> 
 
 class Journal:
     """JSON lines: one for the run, then one an attempt and one an outcome, each written out before the next call is
-    made. Holds no values of fleet files. `clock` gives epoch milliseconds; `stream`, shown by `name`, keeps nothing
-    back, and where it `is_cut` its last line is not whole, and is ended first. Writing raises Stop, after which the
-    next line is tried all the same: there may be room by then."""
+    made, and one whenever fewer calls are made at a time. Holds no values of fleet files. `clock` gives epoch
+    milliseconds; `stream`, shown by `name`, keeps nothing back, and where it `is_cut` its last line is not whole, and
+    is ended first. Writing raises Stop, after which the next line is tried all the same: there may be room by then."""
 
     def __init__(
         self,
