@@ -25,10 +25,19 @@ class Exchange:
     headers: Mapping[str, str]
     write: int | None
     _door: _Door
+    _is_sent: bool = False
+
+    def send(self) -> None:
+        """The server has it; its answer is still to come."""
+        self._door.send(self)
+        self._is_sent = True
 
     def forward(self) -> tuple[int, dict[str, str], bytes]:
         """What the server answers: from here on it is done."""
-        return self._door.ask(self)
+        if not self._is_sent:
+            self.send()
+        self._is_sent = False
+        return self._door.receive()
 
     def answer(self, status: int, body: bytes | Any, **headers: str) -> None:
         """Answer the client; anything but bytes is sent as JSON."""
@@ -111,12 +120,15 @@ class _Door(BaseHTTPRequestHandler):
             # The client or the server is gone: what is left of the connection is of no use.
             self.close_connection = True
 
-    def ask(self, exchange: Exchange) -> tuple[int, dict[str, str], bytes]:
+    def send(self, exchange: Exchange) -> None:
         if self._server is None:
             place = urlsplit(self.proxy.upstream)
             self._server = HTTPConnection(place.hostname or "", place.port, timeout=60)
         sent = {name: value for name, value in exchange.headers.items() if name not in ("host", "content-length")}
         self._server.request("POST", self.path, json.dumps(exchange.body).encode(), sent)
+
+    def receive(self) -> tuple[int, dict[str, str], bytes]:
+        assert self._server is not None
         answer = self._server.getresponse()
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
 

@@ -1,179 +1,149 @@
-"""An apply that is killed at any request is repaired by the same command, and nothing is done twice."""
+"""An apply of 500 operations in which fleetctl or its server is killed: the same command again converges.
+
+Each request has three boundaries, and there are three modes of killing: in every mode each request is struck once, and
+over the three modes once at each boundary. That is 1,500 points. A test strikes five requests of one mode that lie a
+hundred apart, one after the other in the same apply; or the first few in one apply and the rest in another, so that
+over all tests the command after any of the five is one that is left alone.
+
+The long run may go in thirty parts of fifty points, `-m long -k yes-0` to `-k server-9`; a test of it is `-k plan-37`.
+"""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.homes import Home, entry, served
-from tests.e2e.proxy import Exchange, Proxy
+from tests import postgres
+from tests.e2e.conftest import Server, serving
+from tests.e2e.homes import Home
+from tests.e2e.killing import ALLOWED, BOUNDARIES, MODES, UNIT, Ground, Point, Story, Strike, check, ground
+from tests.e2e.proxy import Exchange
 
-EVENTS = {
-    "create": "pool.created",
-    "update": "pool.updated",
-    "offer": "pool.offered",
-    "unoffer": "pool.unoffered",
-    "setQuota": "quota.updated",
-    "archive": "pool.archived",
-}
-ALLOWED = ("--allow", "archives=10", "--allow", "withdrawals=20", "--reason", "the site is rebuilt")
-BOUNDARIES = [(when, k) for k in (1, 11, 22, 33, 44, 56, 67, 78, 89, 100) for when in ("before", "after")]
-QUICK = [("before", 1), ("after", 33), ("before", 67), ("after", 100)]
+OPERATIONS, APART = 500, 100
+QUICK = {("yes", 0), ("plan", 0), ("server", 0), ("yes", 41), ("plan", 62), ("yes", 99), ("plan", 99), ("server", 99)}
 
 
-def boundaries(quick: list[tuple[str, int]]) -> list[Any]:
-    """All of them, those that are not quick only in the long run."""
-    return [pytest.param(*b, marks=() if b in quick else pytest.mark.long, id=f"{b[0]}-{b[1]}") for b in BOUNDARIES]
+def points(mode: str, first: int) -> list[Point]:
+    turn = MODES.index(mode)
+    return [Point(k, BOUNDARIES[(turn + k) % 3]) for k in range(first + 1, OPERATIONS + 1, APART)]
 
 
-@dataclass
-class Site:
-    """A server that keeps what every test makes; each test has a fleet of its own in it."""
-
-    home: Home
-    proxy: Proxy
-    fleets: int = 0
-
-    def prepare(self) -> None:
-        """A fleet of forty pools, and files that ask for a hundred operations of every kind."""
-        self.fleets += 1
-        self.proxy.reset()
-        prefix = f"fleet-{self.fleets}-"
-        self.wish(prefix, before(prefix))
-        self.home.apply()
-        self.wish(prefix, after(prefix))
-
-    def wish(self, prefix: str, pools: list[dict[str, Any]]) -> None:
-        self.home.wish(*pools, fleet=prefix.strip("-"), keyPrefix=prefix)
+def applies(mode: str, first: int) -> list[list[Point]]:
+    """The points, in one apply or in two."""
+    cut = first % (OPERATIONS // APART)
+    both = points(mode, first)
+    return [part for part in (both[:cut], both[cut:]) if part]
 
 
-def before(prefix: str) -> list[dict[str, Any]]:
-    return [
-        *(entry(f"{prefix}change-{n}", {"acme": 8}, policy={"maxPending": "6h"}) for n in range(20)),
-        *(entry(f"{prefix}leave-{n}", {"acme": 8, "globex": 8}) for n in range(10)),
-        *(entry(f"{prefix}close-{n}", {"acme": 8}) for n in range(10)),
-    ]
-
-
-def after(prefix: str) -> list[dict[str, Any]]:
-    new = {"maxPending": "7d", "hugepages": {"1Gi": 8}}
-    return [
-        *(
-            entry(f"{prefix}change-{n}", {"acme": 9}, policy=new, **({"ownerQuota": {"gpu": 64}} if n % 2 else {}))
-            for n in range(20)
-        ),
-        *(entry(f"{prefix}leave-{n}", {"acme": 8}) for n in range(10)),
-        *({"idempotencyKey": f"{prefix}close-{n}", "archived": True} for n in range(10)),
-        *(entry(f"{prefix}new-{n}", {"acme": 4, "globex": 4}) for n in range(10)),
-    ]
+CHOICES = [(mode, first) for mode in MODES for first in range(APART)]
+SWEEP = [
+    pytest.param(*choice, marks=() if choice in QUICK else pytest.mark.long, id=f"{choice[0]}-{choice[1]:02}")
+    for choice in CHOICES
+]
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    home = Home(tmp_path_factory.mktemp("kill"))
-    with served(home) as (_, proxy):
-        yield Site(home, proxy)
+def large(tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    return ground(Home(tmp_path_factory.mktemp("kill")))
 
 
-def apply_killed(site: Site, when: str, k: int, *arguments: str | Path) -> None:
-    """Start the apply, and kill it exactly before or after its k-th write is done."""
-    process = site.home.start("apply", *ALLOWED, *arguments)
-
-    def rule(exchange: Exchange) -> None:
-        if exchange.write != k:
-            exchange.pass_on()
-            return
-        if when == "after":
-            exchange.forward()
-        process.kill()
-        exchange.drop()
-
-    site.proxy.reset(rule)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == -9, out + err
-    site.proxy.reset()
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    return ground(Home(tmp_path_factory.mktemp("kill")), units=1)
 
 
-def check_converged(site: Site, planned: dict[str, Any], *arguments: str | Path, digest: str | None = None) -> None:
-    """The same command again ends well, and each operation was done exactly once, whichever run did it."""
-    again = site.home.run("apply", *ALLOWED, *arguments)
-    assert again.code == 0, again.said
-    assert site.home.is_settled()
-    with site.home.hand() as client:
-        events = client.events.all(after=planned["sequence"], types=["pool.*", "quota.*"])
-        pools, _ = client.pools.all(owned=True)
-    assert Counter((e.type, e.pool_id, e.to_tenant_id or None) for e in events) == Counter(
-        # The events of an archive are the pool's, also for its offers.
-        (EVENTS[o["action"]], o["poolId"], o["toTenantId"])
-        for o in planned["operations"]
-    )
-    assert {e.via["operation"] for e in events if e.via} == {o["digest"] for o in planned["operations"]}
-    keys = Counter(state.pool.idempotency_key for state in pools if state.pool)
-    assert set(keys.values()) == {1}
-    if digest is not None:
-        assert {e.via["digest"] for e in events if e.via} == {digest}
+def story(home: Home, mode: str, begun: Ground, *arguments: str, **how: Any) -> Story:
+    approved = ("--plan", begun.plan) if mode == "plan" else ("--yes",)
+    return Story(home, [*approved, *arguments], mode == "server", **how)
 
 
-def check_repaired(site: Site, when: str, k: int) -> None:
-    site.prepare()
-    planned = site.home.plan(*ALLOWED).report
-    assert len(planned["operations"]) == 100
-    apply_killed(site, when, k, "--yes")
-    check_converged(site, planned, "--yes")
+def strike(home: Home, mode: str, begun: Ground, those: list[Point]) -> None:
+    story(home, mode, begun).play(those)
+    check(home, begun.planned, begun.planned["digest"] if mode == "plan" else None)
 
 
-@pytest.mark.parametrize(("when", "k"), boundaries(QUICK))
-def test_the_same_command_again_repairs_a_killed_apply(site: Site, when: str, k: int) -> None:
-    check_repaired(site, when, k)
+@pytest.mark.parametrize(("mode", "first"), SWEEP)
+def test_the_same_command_again_converges(large: Ground, tmp_path: Path, mode: str, first: int) -> None:
+    for n, those in enumerate(applies(mode, first)):
+        strike(large.copy(tmp_path / str(n)), mode, large, those)
 
 
 @pytest.mark.long
-def test_on_postgresql_too(postgres_url: str, tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    home.move(postgres_url)
-    with served(home) as (_, proxy):
-        site = Site(home, proxy)
-        for when, k in BOUNDARIES:
-            check_repaired(site, when, k)
+def test_on_postgresql_too(postgres_server: postgres.Server, tmp_path: Path) -> None:
+    with postgres_server.database() as url:
+        home = Home(tmp_path / "begun")
+        home.move(url)
+        begun = ground(home)
+        for mode in MODES:
+            with postgres_server.database(like=url) as copy:
+                strike(begun.copy(tmp_path / mode, copy), mode, begun, points(mode, 49))
 
 
-@pytest.mark.parametrize(("when", "k"), boundaries([("after", 44)]))
-def test_a_plan_file_is_resumed_under_its_own_digest(site: Site, tmp_path: Path, when: str, k: int) -> None:
-    site.prepare()
-    file = tmp_path / "plan.json"
-    site.home.plan(*ALLOWED, "--out", file)
-    planned = json.loads(file.read_text())
-    apply_killed(site, when, k, "--plan", file)
-    check_converged(site, planned, "--plan", file, digest=planned["digest"])
-    site.proxy.reset()
-    done = site.home.apply(*ALLOWED, "--plan", file)
-    assert (done.report["summary"]["operations"], site.proxy.writes) == (0, [])
+def test_every_request_is_struck_at_each_boundary_and_in_each_mode() -> None:
+    struck = [(point, mode) for mode, first in CHOICES for part in applies(mode, first) for point in part]
+    requests = range(1, OPERATIONS + 1)
+    assert sorted((p.request, p.boundary) for p, _ in struck) == [(k, b) for k in requests for b in sorted(BOUNDARIES)]
+    assert sorted((p.request, mode) for p, mode in struck) == [(k, mode) for k in requests for mode in sorted(MODES)]
+    assert len([p for mode, first in QUICK for p in points(mode, first)]) == 40
 
 
-def test_a_pool_that_is_there_and_taken_for_done_breaks_the_law(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted fault: what a killed apply left half made is never looked at again."""
-    site.prepare()
-    planned = site.home.plan(*ALLOWED).report
-    apply_killed(site, "after", 20, "--yes")
-    monkeypatch.setattr("fleetctl.diff.pools._offer_diffs", lambda *_: ())
-    with pytest.raises(AssertionError, match="Counter"):
-        check_converged(site, planned, "--yes")
-
-
-def test_a_resume_that_does_not_know_its_own_events_breaks_the_law(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_a_killed_apply_left_half_made_and_nobody_looks_at_breaks_the_law(
+    small: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The planted fault: what this plan did is taken for somebody else's change."""
-    site.prepare()
-    file = tmp_path / "plan.json"
-    planned = site.home.plan(*ALLOWED, "--out", file).report
-    apply_killed(site, "after", 20, "--plan", file)
+    home = small.copy(tmp_path / "home")
+    monkeypatch.setattr("fleetctl.diff.pools._offer_diffs", lambda *_: ())
+    played = story(home, "yes", small, last=lambda: home.run("apply", *ALLOWED, "--yes"))
+    played.play([Point(20, "held")])
+    with pytest.raises(AssertionError, match=r"too often: \{\}; missing: .*pool\.offered"):
+        check(home, small.planned)
+
+
+def test_a_resume_that_takes_its_own_events_for_somebody_elses_breaks_the_law(
+    small: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = small.copy(tmp_path / "home")
     monkeypatch.setattr("fleetctl.apply.staleness._is_done", lambda *_: False)
+    played = story(home, "plan", small, last=lambda: home.run("apply", *ALLOWED, "--plan", small.plan))
     with pytest.raises(AssertionError, match="the plan is stale"):
-        check_converged(site, planned, "--plan", file, digest=planned["digest"])
+        played.play([Point(20, "held")])
+
+
+def test_a_server_that_forgets_what_it_answered_breaks_the_law(small: Ground, tmp_path: Path) -> None:
+    home = small.copy(tmp_path / "home")
+
+    def serve(url: str) -> AbstractContextManager[Server]:
+        small.put_back(home)
+        return serving(url)
+
+    # One at a time: nothing else is under way that would fail for what was forgotten.
+    played = story(home, "server", small, "--parallelism", "1", serve=serve)
+    with pytest.raises(AssertionError, match="the next plan is not empty"):
+        played.play([Point(UNIT, "passed")])
+
+
+class Keyless(Strike):
+    """A server that does not know the key of a create that is asked for again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made: set[str] = set()
+
+    def __call__(self, exchange: Exchange) -> None:
+        key = exchange.body.get("idempotencyKey")
+        if key in self._made:
+            del exchange.body["idempotencyKey"]
+        elif key:
+            self._made.add(key)
+        super().__call__(exchange)
+
+
+def test_a_create_that_is_done_again_breaks_the_law(small: Ground, tmp_path: Path) -> None:
+    home = small.copy(tmp_path / "home")
+    free = [o["action"] for o in small.planned["operations"] if not o["dependsOn"]]
+    played = story(home, "server", small, "--parallelism", "1", strike=Keyless())
+    played.play([Point(free.index("create") + 1, "held")])
+    with pytest.raises(AssertionError, match=r"too often: .*pool\.created"):
+        check(home, small.planned)
