@@ -59,6 +59,27 @@ def test_k056_the_old_pool_goes_last(home: Home) -> None:
     assert [event.type for event in home.events()[2:]] == ["pool.created", "pool.offered", "pool.archived"]
 
 
+@pytest.mark.parametrize(("what", "code"), [("pools/create", 1), ("pools/offer", 5)])
+def test_k056_what_fails_on_the_way_leaves_the_old_pool_as_it_was(home: Home, what: str, code: int) -> None:
+    home.wish(entry("old", {"acme": 32}))
+    home.apply()
+    home.wish({"idempotencyKey": "old", "archived": True}, entry("new", {"acme": 32}))
+    allowed = ("--allow", "archives=1", "--reason", "moved")
+    with served(home) as (_, proxy):
+        proxy.reset(lambda e: e.refuse(409, "CONFLICT") if e.operation == what else e.pass_on())
+        report = home.apply(*allowed, code=code).report
+        assert report["blocked"][-1]["action"] == "archive"
+        assert "pools/archive" not in [exchange.operation for exchange in proxy.writes]
+        with home.hand() as client:
+            old = client.pools.get(pool_id("old"))
+        assert old.pool is not None
+        assert not old.pool.archived
+        assert old.limits("acme") == {"gpu": 32}
+        proxy.reset()
+        home.apply(*allowed)
+        assert home.is_settled()
+
+
 def test_k057_offers_are_judged_with_their_pool_that_is_not_born_yet(home: Home) -> None:
     home.files(fleet2=POOL + OFFERS)
     assert home.plan().operations == ["create fra1-h100", "offer fra1-h100 to acme", "offer fra1-h100 to globex"]

@@ -101,3 +101,34 @@ def test_the_archive_of_a_pool_is_an_event_of_its_offers_too(
     found = History({one.subject: one for one in events})
     pool, offer = found.of(("p", None)), found.of(("p", "acme"))
     assert (pool and pool.sequence, offer and offer.sequence) == (of_pool, of_offer)
+
+
+@pytest.mark.parametrize(
+    ("via", "told"),
+    [
+        ({}, "no apply"),
+        (
+            {"fleet": "web", "digest": "d" * 64, "commit": "c" * 40, "reason": "moved", "operation": "o" * 64},
+            "fleet web, commit cccccccccccc, digest dddddddddddd, reason moved",
+        ),
+        ({"fleet": "web", "commit": None}, "fleet web"),
+        ({"ticket": 7}, "a change that another tool named"),
+        ({"fleet": ["web"], "digest": 7}, "fleet ['web'], digest 7"),
+        ({"reason": "see https://me:secret@example.com/" + "x" * 100}, "reason see https://(sensitive)@example.com/"),
+    ],
+)
+def test_who_did_it_is_told_with_the_change_that_the_call_named(via: dict[str, Any], told: str) -> None:
+    event = LastEvent(type="pool.updated", subject=("p", None), actor_id="sa", time=0, sequence=1, via=via)
+    assert event.told.startswith(f"pool.updated by sa at 1970-01-01 00:00:00 UTC, via {told}")
+    assert len(event.told) < 200
+
+
+def test_all_events_of_a_pool_are_read_in_their_order(home: Home) -> None:
+    sequence = len(home.events())
+    with home.hand() as client:
+        client.call("pools/unoffer", {"poolId": pool_id("a"), "toTenantId": "acme"})
+        client.call("pools/offer", {"poolId": pool_id("a"), "toTenantId": "acme", "quota": {"gpu": 8}})
+        client.call("nodes/createJoinToken", {"poolId": pool_id("a")})
+        client.call("pools/update", {"poolId": pool_id("b"), "policy": {"x": 1}})
+        found = history.every(client, [pool_id("a")], after=sequence)
+    assert [event.type for event in found] == ["pool.unoffered", "pool.offered"]

@@ -1,11 +1,15 @@
-"""A plan file approves what it shows: whatever is altered in it, under a right checksum, it runs no more."""
+"""A plan file approves what it shows: whatever is altered in it, by a field or by a byte, with a checksum that fits or
+not, it runs no more. Whoever alters it knows its form, and has not the key of its seal."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -17,6 +21,7 @@ from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.live import read
 from fleetctl.plan import make
+from fleetctl.report import saved as saved_reports
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.plan_file import saved_plan
 from fleetctl.spelling import canonical_text, checksum, seal
@@ -31,6 +36,8 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "kind": ("id", "key"),
 }
 """Other values of fields that know a few alone."""
+MANY = 1000
+BYTES = b'\x00 !"09Zaz{}\x7f\x80\xff\n'
 
 
 @dataclass
@@ -41,9 +48,9 @@ class Approved:
     key: bytes
     judge: Callable[[dict[str, Any]], Stop | None]
 
-    def signed(self, plan: dict[str, Any], *, sealed: bool = False) -> Stop | None:
-        """Judged with a checksum that fits, and a seal where whoever altered it could read the key."""
-        again = {**plan, "seal": seal(plan, self.key)} if sealed else plan
+    def signed(self, plan: dict[str, Any], key: bytes | None = None) -> Stop | None:
+        """Judged with a checksum that fits, and a seal by the key that whoever altered it could read, or made up."""
+        again = plan if key is None else {**plan, "seal": seal(plan, key)}
         return self.judge({**again, "checksum": checksum(again)})
 
 
@@ -109,16 +116,102 @@ def alterations(plan: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], d
             yield path, without(plan, path)
 
 
+def some(found: Iterable[Any], number: int = MANY) -> list[Any]:
+    """So many of them, from all over."""
+    there = list(found)
+    assert len(there) >= number, len(there)
+    return [there[index * len(there) // number] for index in range(number)]
+
+
+def one_byte(data: bytes, rng: Random) -> Iterator[bytes]:
+    """The file with one byte that is another, is gone, or is one more, at some place of it."""
+    while True:
+        place = rng.randrange(len(data))
+        other = rng.choice((*BYTES, *(data[place] ^ 1 << bit for bit in range(8))))
+        yield data[:place] + bytes([other]) + data[place + 1 :]
+        yield data[:place] + data[place + 1 :]
+        yield data[: place + 1] + bytes([other]) + data[place + 1 :]
+
+
+def check_refused(home: Home, path: Path, files: Iterable[bytes]) -> None:
+    """Each of so many files ends the whole command with exit 4 as it is read, and nothing is written."""
+    refused = 0
+    with unchanged(home):
+        for altered in files:
+            path.write_bytes(altered)
+            ran = home.run("apply", "--plan", path)
+            assert (ran.code, ran.out) == (EXIT_STALE, ""), (ran, altered)
+            assert re.search(r"does not match its digest|is of formatVersion", ran.err), ran.err
+            refused += 1
+    assert refused == MANY
+
+
+def test_a_thousand_changes_of_one_field_end_the_command(home: Home) -> None:
+    path = saved(home)
+    plan = json.loads(path.read_text())
+    assert set(plan["summary"]["actions"]) == {"create", "update", "offer", "setQuota", "unoffer", "archive"}
+    check_refused(home, path, (canonical_text(altered).encode() for _, altered in some(alterations(plan))))
+
+
+def test_a_thousand_changes_of_one_byte_end_the_command(home: Home) -> None:
+    path = saved(home)
+    data = path.read_bytes()
+    others = (altered for altered in one_byte(data, Random(1)) if altered != data)
+    check_refused(home, path, islice(others, MANY))
+
+
+def test_a_file_that_ends_anywhere_is_none(home: Home) -> None:
+    path = saved(home)
+    data = path.read_bytes()
+    for end in some(range(len(data)), 200):
+        path.write_bytes(data[:end])
+        with pytest.raises(Stop, match="does not match its digest") as stopped:
+            saved_plan(path)
+        assert stopped.value.exit_code == EXIT_STALE
+
+
+def test_a_file_that_may_be_spelled_otherwise_breaks_the_law(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: what a file says is held against its checksum, and not how it says it."""
+
+    class Alike:
+        def __ne__(self, _: object) -> bool:
+            return False
+
+    monkeypatch.setattr(saved_reports, "file_bytes", lambda _: Alike())
+    with pytest.raises(AssertionError):
+        test_a_thousand_changes_of_one_byte_end_the_command(home)
+
+
+def test_a_file_without_a_checksum_breaks_the_law(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: only how a file is spelled is looked at."""
+    monkeypatch.setattr(saved_reports, "checksum", lambda plan: plan["checksum"])
+    with pytest.raises(AssertionError):
+        test_a_thousand_changes_of_one_field_end_the_command(home)
+
+
 def test_a_plan_as_it_was_made_is_approved(approved: Approved) -> None:
     assert approved.signed(approved.plan) is None
-    assert approved.signed(approved.plan, sealed=True) is None
+    assert approved.signed(approved.plan, approved.key) is None
     assert {o["action"] for o in approved.plan["operations"]} == set(approved.plan["summary"]["actions"])
 
 
-def test_every_alteration_is_refused_whatever_it_is_of(approved: Approved) -> None:
-    found = [(path, approved.signed(altered)) for path, altered in alterations(approved.plan)]
-    assert len(found) > 1000
+@pytest.mark.parametrize("key", [None, b"", b"k" * 32], ids=["the old seal", "no key", "another key"])
+def test_every_alteration_is_refused_whatever_it_is_of(approved: Approved, key: bytes | None) -> None:
+    check_signed(approved, key, MANY)
+
+
+def check_signed(approved: Approved, key: bytes | None, number: int) -> None:
+    """Each of so many alterations is refused under a checksum that fits, and under a seal of `key` where there is
+    one."""
+    found = [(path, approved.signed(altered, key)) for path, altered in some(alterations(approved.plan), number)]
     assert [path for path, stop in found if stop is None or stop.exit_code != EXIT_STALE] == []
+
+
+def test_a_seal_that_nobody_looks_at_breaks_the_law(approved: Approved, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: an alteration is known by the operations alone."""
+    monkeypatch.setattr(approval, "_fits", lambda *_: True)
+    with pytest.raises(AssertionError):
+        check_signed(approved, None, 100)
 
 
 def test_who_can_read_the_key_cannot_show_another_operation_either(approved: Approved) -> None:
@@ -126,7 +219,7 @@ def test_who_can_read_the_key_cannot_show_another_operation_either(approved: App
     passed = {
         path[2]
         for path, altered in alterations({"operations": approved.plan["operations"]})
-        if approved.signed({**approved.plan, **altered}, sealed=True) is None
+        if approved.signed({**approved.plan, **altered}, approved.key) is None
     }
     assert passed == set(MAY_MOVE)
 
@@ -135,7 +228,7 @@ def test_an_operation_more_or_less_is_refused_and_named(approved: Approved) -> N
     operations = approved.plan["operations"]
     for index, left_out in enumerate(operations):
         for some in (operations[:index] + operations[index + 1 :], [*operations, left_out]):
-            assert approved.signed({**approved.plan, "operations": some}, sealed=True) is not None
+            assert approved.signed({**approved.plan, "operations": some}, approved.key) is not None
     stop = approved.signed({**approved.plan, "operations": [o for o in operations if o["action"] != "create"]})
     assert stop is not None
     assert stop.details == ("to be done now, and not planned: create d",)

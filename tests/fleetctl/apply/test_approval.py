@@ -13,7 +13,8 @@ import pytest
 
 from better_compute.client import Client
 from fleetctl.apply import approval
-from fleetctl.apply.approval import SavedOperation, SavedPlan, _differences
+from fleetctl.apply.saved import SavedOperation, SavedPlan
+from fleetctl.apply.staleness import differences
 from fleetctl.consequences import Consequences
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_STALE, Stop
@@ -195,7 +196,8 @@ def test_differences_are_told_both_ways_and_by_object(home: Home) -> None:
     saved = saved_plan(file(home))
     with home.hand() as client:
         client.call("pools/offer", {"poolId": pool_id("a"), "toTenantId": "initech", "quota": {"gpu": 1}})
-    difference, moved = judge(home, saved)[1:]
+    difference, moved, held = judge(home, saved)[1:]
+    assert held == "still as planned: 5 operations"
     assert difference == "to be done now, and not planned: unoffer a for initech"
     assert moved.startswith("a for initech: pool.offered by sa_hand at ")
 
@@ -278,6 +280,7 @@ def test_whoever_moved_what_an_archive_stands_on_is_told(home: Home) -> None:
         "planned from another state: archive a",
         "a for initech: pool.offered by sa_hand",
         "a for root: quota.updated by sa_hand",
+        "still as planned: nothing",
     ]
 
 
@@ -293,8 +296,8 @@ def test_differences_of_many_operations_cost_no_square() -> None:
     def prepared(count: int) -> Callable[[], object]:
         saved = [SavedOperation("create", f"k{n}", (f"pool_{n}", None), "d") for n in range(count)]
         plan = SimpleNamespace(operations=[replace(o, digest="e") for o in saved])
-        assert len(_differences(saved, plan)) == count  # type: ignore[arg-type]  # no more of a plan is asked for
-        return lambda: _differences(saved, plan)  # type: ignore[arg-type]
+        assert len(differences(saved, plan)) == count  # type: ignore[arg-type]  # no more of a plan is asked for
+        return lambda: differences(saved, plan)  # type: ignore[arg-type]
 
     assert times_as_long(prepared, 5_000, 40_000) < 24, "the square would be 64 times as long"
 
@@ -309,6 +312,7 @@ def test_what_moved_is_told_with_whoever_moved_it_planned_or_not(home: Home) -> 
         "to be done now, and not planned: unoffer a for initech",
         "a for acme: pool.offered by sa_hand",
         "a for initech: pool.offered by sa_hand",
+        "still as planned: 4 operations",
     ]
 
 
