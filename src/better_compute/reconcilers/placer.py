@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from better_compute.domain import reservations as rules
@@ -30,7 +30,8 @@ begun: others wait for the lock."""
 
 SEARCH = 1.0
 """Seconds for which the pools that are due look at hosts, each in its turn for its part of them: each waits for the
-turns of the others."""
+turns of the others. What is read to begin a turn, and wishes that no host is looked at for, take nothing of them: a
+turn that tried less for these would be begun so much more often."""
 
 _Kind = tuple[object, ...]
 """What makes two wishes alike to every host."""
@@ -39,10 +40,10 @@ _Kind = tuple[object, ...]
 @dataclass(frozen=True, slots=True)
 class _Pass:
     """How far a pass through all that waits in a pool has come: the last that was tried, and what no host had room
-    for."""
+    for, which is added to by each of its turns."""
 
     last: Reservation | None = None
-    hopeless: frozenset[_Kind] = frozenset()
+    hopeless: set[_Kind] = field(default_factory=set)
 
 
 class Turns:
@@ -107,38 +108,76 @@ def _turn(service: Service, pool_id: str, so_far: _Pass, seconds: float) -> tupl
     room. What comes free between that and the lock is told to the turns, and all is gone through once more.
     """
     seen = service.store.view(partial(_look, service, pool_id, so_far, seconds))
+    so_far.hopeless.update(seen.hopeless)
     if not seen.changes:
         return seen.further, Counter()
-    return service.store.transact(partial(_some, service, pool_id, so_far, seen))
+    tried = service.store.transact(partial(_some, service, pool_id, so_far, seen))
+    so_far.hopeless.update(tried.hopeless)
+    return tried.further, tried.done
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The next wishes, so many, as they would come out: whether any is to change, how far the pass has come then, and
-    all that no host has room for."""
+    """The next wishes, so many, as they would come out: whether any is to change, how far the pass has come then, the
+    devices that the host with the most has free, and what no host has room for beside what is known."""
 
     count: int
     changes: bool
     further: _Pass | None
-    hopeless: frozenset[_Kind]
+    room: int
+    hopeless: set[_Kind]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """How far the pass has come, how many came to which state, and what no host had room for beside what was known."""
+
+    further: _Pass | None
+    done: Counter[str]
+    hopeless: set[_Kind]
+
+
+@dataclass(slots=True)
+class _Search:
+    """Looks for hosts, for what is not known to find none. What it finds out is kept apart: the work of a transaction
+    may be undone."""
+
+    bookings: Bookings
+    room: int
+    known: Collection[_Kind]
+    hopeless: set[_Kind] = field(default_factory=set)
+    seconds: float = 0.0
+
+    def find(self, wish: Reservation) -> Place | None:
+        kind = _kind(wish)
+        if kind in self.known or kind in self.hopeless:
+            return None
+        place = self._find(wish) if wish.atoms <= self.room else None
+        if place is None:
+            self.hopeless.add(kind)
+        return place
+
+    def _find(self, wish: Reservation) -> Place | None:
+        stopwatch = self.bookings.service.stopwatch
+        begun = stopwatch()
+        place = self.bookings.find(wish)
+        self.seconds += stopwatch() - begun
+        return place
 
 
 def _look(service: Service, pool_id: str, so_far: _Pass, seconds: float, tx: Tx) -> _Seen:
-    begun = service.stopwatch()
     waiting = tx.oldest(pool_id, "pending", MOST, so_far.last)
     state = tx.pool_state(pool_id, {wish.tenant_id for wish in waiting})
     bookings = Bookings(service, tx, ACTOR, known(state), service.clock())
-    room, changes = tx.most_free(pool_id), False
-    hopeless = {*so_far.hopeless, *(_kind(wish) for wish in waiting if wish.atoms > room)}
+    search, changes = _Search(bookings, tx.most_free(pool_id), so_far.hopeless), False
     for tried, wish in enumerate(waiting, start=1):
-        changes |= _next(bookings, state, wish, hopeless)[0] != wish
-        if tried == MOST or service.stopwatch() - begun >= seconds:
-            found = frozenset(hopeless)
-            return _Seen(tried, changes, _Pass(wish, found), found)
-    return _Seen(len(waiting), changes, None, frozenset(hopeless))
+        changes |= _next(search, state, wish)[0] != wish
+        if tried == MOST or search.seconds >= seconds:
+            return _Seen(tried, changes, _Pass(wish, so_far.hopeless), search.room, search.hopeless)
+    return _Seen(len(waiting), changes, None, search.room, search.hopeless)
 
 
-def _some(service: Service, pool_id: str, so_far: _Pass, seen: _Seen, tx: Tx) -> tuple[_Pass | None, Counter[str]]:
+def _some(service: Service, pool_id: str, so_far: _Pass, seen: _Seen, tx: Tx) -> _Tried:
     """Try those that were seen, under the lock of their pool."""
     tx.pool(pool_id)  # locks the pool: what waits is read when it stands still
     # With the lock: no time was spent before, and nothing of others happened later.
@@ -146,32 +185,32 @@ def _some(service: Service, pool_id: str, so_far: _Pass, seen: _Seen, tx: Tx) ->
     waiting = tx.oldest(pool_id, "pending", seen.count, so_far.last)
     state = tx.pool_state(pool_id, {wish.tenant_id for wish in waiting})
     bookings = Bookings(service, tx, ACTOR, known(state), now)
-    hopeless = set(seen.hopeless)
+    search = _Search(bookings, seen.room, so_far.hopeless)
     for wish in waiting:
-        after, place = _next(bookings, state, wish, hopeless)
+        after, place = _next(search, state, wish)
         bookings.save(wish, after, place)
         if place is not None:
             state.quotas[wish.tenant_id] = rules.add_use(state.rows(wish.tenant_id), wish.resources)
         if service.stopwatch() - begun >= LONGEST:
-            return _Pass(wish, frozenset(hopeless)), bookings.done
-    if seen.further is None:
-        return None, bookings.done
-    # Not the last that was seen: another may have come before it meanwhile, by the clock of another server.
-    return _Pass(waiting[-1] if waiting else seen.further.last, frozenset(hopeless)), bookings.done
+            return _Tried(_Pass(wish, so_far.hopeless), bookings.done, search.hopeless)
+    further = seen.further
+    if further is not None and waiting:
+        # Not the last that was seen: another may have come before it meanwhile, by the clock of another server.
+        further = _Pass(waiting[-1], so_far.hopeless)
+    return _Tried(further, bookings.done, search.hopeless)
 
 
-def _next(
-    bookings: Bookings, state: PoolState, wish: Reservation, hopeless: set[_Kind]
-) -> tuple[Reservation, Place | None]:
-    """The wish after this turn, and its place if it is given one; what is `hopeless` is brought up to date."""
-    if reason := rules.why_failed(state, wish, bookings.now):
-        return rules.fail(wish, reason, bookings.now), None
+def _next(search: _Search, state: PoolState, wish: Reservation) -> tuple[Reservation, Place | None]:
+    """The wish after this turn, and its place if it is given one."""
+    now = search.bookings.now
+    if reason := rules.why_failed(state, wish, now):
+        return rules.fail(wish, reason, now), None
     if rules.check_room(state.rows(wish.tenant_id), wish.resources):
         return rules.wait(wish, rules.QUOTA), None
-    if (kind := _kind(wish)) in hopeless or (place := bookings.find(wish)) is None:
-        hopeless.add(kind)
+    place = search.find(wish)
+    if place is None:
         return rules.wait(wish, rules.NO_CAPACITY), None
-    return rules.place(wish, place.node_id, bookings.now), place
+    return rules.place(wish, place.node_id, now), place
 
 
 def _kind(wish: Reservation) -> _Kind:

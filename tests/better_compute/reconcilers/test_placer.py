@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from better_compute.domain import reservations as rules
 from better_compute.domain.usage import HOUR
 from better_compute.reconcilers import placer
 from better_compute.service.bookings import Bookings
@@ -167,7 +168,7 @@ def test_a_transaction_ends_when_it_took_long(plane: Plane, monkeypatch: pytest.
     monkeypatch.setattr(plane.store, "transact", noted)
     placer.place_all(plane.service)
     assert [seen(plane, one)[0] for one in made] == ["placed"] * 4
-    assert [so_far and so_far.last.id for so_far, _ in transactions] == [made[1], made[3]]
+    assert [tried.further and tried.further.last.id for tried in transactions] == [made[1], made[3]]
 
 
 def test_a_turn_ends_when_hosts_were_looked_at_for_long(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,6 +189,61 @@ def test_a_turn_ends_when_hosts_were_looked_at_for_long(plane: Plane, monkeypatc
         turns.go_on()
         went += [so_far.last and so_far.last.id for so_far in turns._passes.values()]
     assert went == [made[1], made[3]]
+
+
+def test_what_is_read_and_wishes_without_hope_take_nothing_of_the_time_for_looking_at_hosts(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However slow the database is, and however many pools share the time."""
+    monkeypatch.setattr(placer, "MOST", 4)
+    pool_id = plane.hosts_pool(1)
+    made = [waiting(plane, pool_id, 2) for _ in range(9)]
+    most_free, rooms = BookingTx.most_free, rules.check_room
+
+    def slow_read(*given: Any) -> int:
+        plane.time.passed += placer.SEARCH
+        return most_free(*given)
+
+    def slow_rule(*given: Any) -> Any:
+        plane.time.passed += placer.SEARCH
+        return rooms(*given)
+
+    monkeypatch.setattr(BookingTx, "most_free", slow_read)
+    monkeypatch.setattr(rules, "check_room", slow_rule)
+    turns = placer.Turns(plane.service)
+    turns.add(None)
+    went: list[Any] = []
+    while turns:
+        turns.go_on()
+        went += [so_far.last and so_far.last.id for so_far in turns._passes.values()]
+    assert went == [made[3], made[7]]
+
+
+def test_what_a_transaction_found_without_room_is_forgotten_when_it_is_undone(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own bookings are undone too, and what they took is free."""
+    pool_id = plane.hosts_pool(quota={"gpu": 8})
+    first, second = waiting(plane, pool_id, 2), waiting(plane, pool_id, 1)
+    plane.join(pool_id, CARD, CARD)
+    transact, undone = plane.store.transact, [RuntimeError()]
+
+    def begun_anew(work: Any) -> Any:
+        def twice(tx: Any) -> Any:
+            found = work(tx)
+            if undone:
+                raise undone.pop()
+            return found
+
+        try:
+            return transact(twice)
+        except RuntimeError:
+            plane.end(first)
+            return transact(work)
+
+    monkeypatch.setattr(plane.store, "transact", begun_anew)
+    assert placer.place_all(plane.service, [pool_id]) == {"placed": 1}
+    assert seen(plane, second)[0] == "placed"
 
 
 def test_the_pools_that_are_due_share_the_time_for_looking_at_hosts(
