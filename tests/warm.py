@@ -54,16 +54,16 @@ with socket.socket(socket.AF_UNIX) as warm:
 class Process:
     """A command under way, with what tests need of subprocess.Popen."""
 
-    def __init__(self, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
-        """`arguments` begin with the name of the command. It has nothing to read, its output is this process's, and
-        what it says on stderr is read from `stderr`."""
+    def __init__(self, arguments: Sequence[str], environ: Mapping[str, str], out: int = 1) -> None:
+        """`arguments` begin with the name of the command. It has nothing to read, prints to the file `out`, which is
+        this process's output where none is given, and what it says on stderr is read from `stderr`."""
         reading, writing = os.pipe()
         self.stderr = os.fdopen(reading, encoding="utf-8")
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.connect(str(_started()))
         asked = {"arguments": [*arguments], "directory": os.getcwd(), "environ": dict(environ)}
         with open(writing, "wb") as error, open(os.devnull, "rb") as nothing:
-            _send(self._socket, asked, [nothing.fileno(), 1, error.fileno()])
+            _send(self._socket, asked, [nothing.fileno(), out, error.fileno()])
         self._told = self._socket.makefile()
         self.pid = int(self._told.readline())
         self.returncode: int | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
@@ -163,7 +164,9 @@ class _Run:
 
     def __init__(self, home: Home, *arguments: str | Path) -> None:
         line = home.line("apply", *ALLOWED, *arguments)
-        self.process = warm.Process(["fleetctl", *map(str, line)], environment(**home.environ))
+        self._printed = home.directory.parent / "printed.txt"
+        with self._printed.open("wb") as out:
+            self.process = warm.Process(["fleetctl", *map(str, line)], environment(**home.environ), out.fileno())
         self._said: list[str] = []
         self._listening = threading.Thread(target=lambda: self._said.extend(self.process.stderr), daemon=True)
         self._listening.start()
@@ -183,7 +186,8 @@ class _Run:
 
     @property
     def said(self) -> str:
-        return "".join(self._said)
+        """What it said, and the end of what it printed, where the plan is followed by what became of it."""
+        return "".join(self._said) + self._printed.read_text()[-2000:]
 
 
 @dataclass
@@ -211,7 +215,10 @@ class Story:
             with proxied(self._server.url) as self._proxy:
                 self._proxy.rule = self.strike
                 self.home.target = ("--server", self._proxy.url)
-                self._play(points)
+                try:
+                    self._play(points)
+                finally:
+                    self._run.process.kill()
                 assert self.is_settled(), "the next plan is not empty"
 
     def is_settled(self) -> bool:
@@ -241,9 +248,12 @@ class Story:
     def _await_strike(self, point: Point) -> None:
         if not self.is_server:
             code = self._run.end()
-            assert (code, self.strike.struck.is_set()) == (-9, True), f"{point}: it ended {code}\n{self._run.said}"
+            assert code == -9, f"{point}: it ended {code}\n{self._run.said}"
+            assert self.strike.struck.wait(SECONDS)
             return
+        until = time.monotonic() + SECONDS
         while not self.strike.struck.wait(0.02):
+            assert time.monotonic() < until, f"{point} is not reached\n{self._run.said}"
             if self._run.is_over:
                 self._again()
 
