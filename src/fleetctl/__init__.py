@@ -11,15 +11,15 @@ neither.
 - `report`: what a command found or did, as data; `session`: files and live state, both read;
 - `preflight`, `guards` and `checks` judge a plan, and `apply` is the only writer; `drift` says what moved, and who did
   it; `explain` shows one pool from all sides; `export` and `snapshot` write live state down; `fleet_tests` hold plans
-  against what was expected; `outputs` are the files that a command is to write;
+  against what was expected; `outputs` are the files that a command is to write, and `notify` tells a webhook;
 - `consequences`: what a plan does to what tenants may book;
-- `history`: what happened last to each object;
 - `plan`: the operations, proven and in order, with one digest;
 - `order`: by dependency, so that every state in between is legal;
 - `comparison`: files against live state, for plan and drift: what differs, whose doing it is, which part is asked for;
 - `fleet_diff`: two fleets by what their files wish; `starter`: a fleet to begin with;
 - `diff`: desired against live state, field by field;
-- `base`: the files as they were, and git; `identity`: which live pool each entry means;
+- `base`: the files as they were, and git; `identity`: which live pool each entry means; `history`: what happened last
+  to each object;
 - `desired`: what the files wish; `live`: what the control plane has; `formatting`: files in canonical form;
 - `files`: from a path to documents that know the line of each value;
 - `machine`: disk, clock and signals of the machine that a run is on;

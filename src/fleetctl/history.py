@@ -64,6 +64,11 @@ Reader = Callable[[Collection[str], int], History]
 """Reads the last events of pools' objects after a sequence: from a control plane, or from what was kept of one."""
 
 
+def nothing_known(_pool_ids: Collection[str], _after: int) -> History:
+    """Nobody can be asked."""
+    return History({})
+
+
 def read(client: Client, pool_ids: Collection[str], after: int = 0) -> History:
     """The last events of the pools' objects after sequence `after`. Raises ComputeError."""
     return History({event.subject: event for event in _events(client, pool_ids, after, latest=True)})

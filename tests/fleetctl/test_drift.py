@@ -175,6 +175,30 @@ def test_a_pool_whose_files_and_live_side_both_moved_is_changed(home: Home) -> N
     assert told(home) == {("changed", "fra1-a", "acme", "sa_hand")}
 
 
+# How much is under code.
+
+
+def test_coverage_is_of_all_that_is_live_and_never_of_a_part(home: Home) -> None:
+    with home.hand() as client:
+        client.call("pools/create", {"siteId": "site_fra1", "class": "metal-host", "gpuModel": "H100"})
+    home.wish(POOLS[0])
+    for part in ((), ("--only", "key=fra1-a")):
+        ran = home.run("drift", "--format", "json", *part)
+        counts = {"livePools": 3, "namedPools": 1, "percent": 33.3, "liveAtoms": 0, "namedAtoms": 0}
+        assert ran.report["coverage"] == counts
+    assert "  coverage 1 of 3 live pools under code (33.3 %), in the whole fleet" in home.run("drift", *part).out
+    metrics = home.run("drift", "--format", "prometheus", *part).out
+    assert 'fleetctl_drift_named_pools{fleet="platform",tenant="root",instance_id="home"} 1\n' in metrics
+
+
+def test_where_no_pool_is_live_there_is_no_share(tmp_path: Path) -> None:
+    empty = Home(tmp_path / "empty")
+    empty.wish(*POOLS)
+    assert "  coverage no live pools\n" in empty.run("drift").out
+    assert empty.run("drift", "--format", "json").report["coverage"]["percent"] is None
+    assert 'instance_id="home"} NaN\n' in empty.run("drift", "--format", "prometheus").out
+
+
 # Pools that left the files, and pools of others.
 
 

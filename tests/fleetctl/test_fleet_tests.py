@@ -52,6 +52,17 @@ def test_the_live_state_is_a_snapshot_or_files_that_stand_for_it(home: Home, liv
     assert not home.database.exists()
 
 
+def test_the_events_of_a_snapshot_count(home: Home) -> None:
+    """They say that another fleet keeps a pool."""
+    with home.hand("sa_fleet") as client:
+        client.under({"fleet": "ams"}).call("pools/update", {"poolId": pool_id("fra1-b"), "policy": {"n": 1}})
+    assert home.run("snapshot", "--out", home.directory / "moved.json").code == 0
+    home.wish(entry("fra1-a", {"acme": 32}), {"idempotencyKey": "fra1-b", "archived": True}, entry("fra1-c", []))
+    blocked = {"exitCode": 3, "findings": [{"rule": "fleet.other", "severity": "error"}], "others": True}
+    _, found = run_on(home, {"live": "moved.json", "expect": blocked}, {"live": "live.json", "expect": {}})
+    assert found == [[], []]
+
+
 def test_without_a_live_state_all_is_made(home: Home) -> None:
     made = [{"action": "create", "key": f"fra1-{key}"} for key in "abc"]
     _, found = run_on(home, {"expect": {"operations": [*made, {"action": "offer"}], "exitCode": 2}})

@@ -77,6 +77,11 @@ FLEETS: Final[Entries] = {
         "Every state on the way must be one that the rules allow, also where an apply is cut short.",
         "Make the change in two steps.",
     ),
+    "fleet.other": Entry(
+        "The last change of a pool that names a fleet names another one, and the pool left these files, or would go.",
+        "Two fleets may have one caller, and pools move from one to the other: an archive cannot be undone.",
+        "Let that fleet keep it, by `released: true`; to archive it all the same, write a tombstone with its id.",
+    ),
     "fleet.ownTenant": Entry(
         "A pool is offered to the tenant that owns it.",
         "An owner sees its pools without an offer; its own limits are `ownerQuota`.",

@@ -87,6 +87,11 @@ RUNNING: Final[Entries] = {
         "A plan on a mixture of two states would be wrong.",
         "Try again when less is written.",
     ),
+    "client.webhook": Entry(
+        "A notice cannot be sent to the URL of --notify, or was not taken there.",
+        "That URL is often a secret, so it is never shown, and goes over https, or to this machine, and nowhere else.",
+        "Check the URL, and that what answers there takes JSON.",
+    ),
     "server.derivation": Entry(
         "The server derives ids in a way that this build does not know.",
         "No id that is computed here would be right there.",

@@ -15,14 +15,22 @@ from fleetctl.cli.options import Common
     "drift",
     help="Show what differs between files and live state: what, since when, by whom. Exit 2 when something does."
     + options.PATH,
-    epilog=options.examples("fleetctl drift", "fleetctl drift fleet/ --format json"),
+    epilog=options.examples(
+        "fleetctl drift", "fleetctl drift fleet/ --format json", 'fleetctl drift fleet/ --notify "$WEBHOOK"'
+    ),
 )
 @options.common(
     options.fleet, frame.base, frame.selection, frame.snapshot, options.metrics, options.verbose, options.target
 )
 @click.option("--out", type=FILE, metavar="FILE", help="Keep the report too, as JSON.")
-def command(common: Common, out: Path | None) -> int:
+@click.option(
+    "--notify",
+    metavar="URL",
+    help="Where something drifted, POST a summary and the report to this webhook, as JSON. The variable"
+    " FLEETCTL_NOTIFY_SECRET signs it, as Standard Webhooks do.",
+)
+def command(common: Common, out: Path | None, notify: str | None) -> int:
     from fleetctl.flow.drift import drift
 
     options.check_apart(common.request, {"--out": out})
-    return streams.finish(drift(common.request, out=out), common.format, verbose=common.verbose)
+    return streams.finish(drift(common.request, out=out, notify=notify), common.format, verbose=common.verbose)

@@ -12,11 +12,13 @@ from fleetctl import identity
 from fleetctl.base import force
 from fleetctl.base.bases import Base
 from fleetctl.base.force import InForce
-from fleetctl.comparison import causes, expected, hazards, selection
+from fleetctl.comparison import causes, elsewhere, expected, hazards, selection
+from fleetctl.comparison.coverage import Coverage, coverage
 from fleetctl.comparison.selection import EVERYTHING, Known, Selection, Split
 from fleetctl.desired import Desired
 from fleetctl.diff import Diff, Removed, compare
 from fleetctl.errors import EXIT_USAGE, Stop
+from fleetctl.history import Reader, nothing_known
 from fleetctl.identity import Note, Settled
 from fleetctl.live import Live
 
@@ -56,6 +58,7 @@ class Comparison:
     renamed: frozenset[str]
     held: tuple[Base, ...]
     in_force: InForce
+    coverage: Coverage
 
     @property
     def desired(self) -> Desired:
@@ -94,40 +97,45 @@ class Comparison:
         return len(ids)
 
 
-def compared(desired: Desired, live: Live, asked: Asked = NOTHING) -> Comparison:
-    """Compare files with live state. Raises Stop for a prune without a base, ComputeError for a selector that selects
-    nothing, ValueError when nobody names a caller."""
+def compared(desired: Desired, live: Live, asked: Asked = NOTHING, read_history: Reader = nothing_known) -> Comparison:
+    """Compare files with live state; `read_history` tells of pools that would go whether another fleet keeps them.
+    Raises Stop for a prune without a base, ComputeError for a selector that selects nothing and for events that cannot
+    be read, ValueError when nobody names a caller."""
     settled, base = identity.settle(desired, live.pools), asked.base
     was = _was(base, live)
     held = tuple(replace(each, desired=_was(each, live) or each.desired) for each in asked.held)
     guarding = _guarding(was, base, held)
-    whole = compare(settled, live.pools, was=was, prune=asked.prune)
+    labelled = causes.labelled(compare(settled, live.pools, was=was, prune=asked.prune), was)
+    kept = elsewhere.kept(labelled, {fleet.fleet for fleet in (settled.desired, *guarding)}, read_history)
+    whole = elsewhere.without(labelled, kept)
     if asked.prune and base is None:
         raise _no_base(whole.removed, settled.desired)
-    labelled = causes.labelled(whole, was)
     part, selected, offers = _selected(labelled, asked.selected, settled.desired, Known(live.pools, was))
-    found = hazards.find(part.inside, whole, settled.desired, live.pools, asked.renames)
+    inside = elsewhere.without(part.inside, kept)
+    found = hazards.find(inside, whole, settled.desired, live.pools, asked.renames)
     is_caller = any(problem.rule == "fleet.caller" for problem in found.problems)  # that is why others' are alike
     return Comparison(
         settled=settled,
         asked=asked,
         was=was,
-        diff=part.inside,
-        outside=part.outside,
+        diff=inside,
+        outside=elsewhere.without(part.outside, kept),
         selected=selected,
         offers=offers,
         problems=(
             *settled.problems,
-            *hazards.of_others(settled, was, part.inside),
+            *hazards.of_others(settled, was, inside),
+            *elsewhere.problems(part.inside, kept),
             *hazards.missed(whole, settled, was),
             *found.problems,
-            *([] if is_caller else hazards.alike(whole.foreign, settled.desired)),
+            *([] if is_caller else hazards.alike(labelled.foreign, settled.desired)),
             *expected.unknown(settled.desired, live.pools),
             *_lost(settled, whole, guarding),
         ),
         renamed=found.renamed,
         held=held,
         in_force=force.in_force(settled.desired, guarding),
+        coverage=coverage(settled, live.pools),
     )
 
 

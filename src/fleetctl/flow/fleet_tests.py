@@ -20,12 +20,12 @@ from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
 from fleetctl.flow.told import plan_report
 from fleetctl.history import History
-from fleetctl.live import Live
 from fleetctl.report.of_tests import of_tests
 from fleetctl.report.problems import problem
 from fleetctl.request import Request
 from fleetctl.session import target
 from fleetctl.session.opening import offline
+from fleetctl.snapshot import Saved
 
 _CALLER = "caller"
 """Stands in where neither files nor environment name one: ids of a test are nobody's."""
@@ -47,18 +47,18 @@ def _run(case: Case, request: Request) -> Iterator[Mismatch]:
         return
     try:
         # 2. The live state that is given.
-        live = _live(case, wished, request)
+        given = _live(case, wished, request)
     except (FilesError, ComputeError) as error:
         for each in error.problems:
             place = f"{each.source}: " if each.source else ""
             yield Mismatch(f"the live state cannot be had: {place}{each.message}", ("live",))
         return
-    if live.tenant_id != wished.tenant_id:
-        yield Mismatch(f"the live state is of {live.tenant_id}, and the fleet of {wished.tenant_id}", ("live",))
+    if given.live.tenant_id != wished.tenant_id:
+        yield Mismatch(f"the live state is of {given.live.tenant_id}, and the fleet of {wished.tenant_id}", ("live",))
         return
     try:
         # 3. Make the plan; 4. judge it by rules and guards.
-        made = _made(case, wished, live, request)
+        made = _made(case, wished, given, request)
     except (Stop, ComputeError) as error:
         yield Mismatch(f"no plan can be made: {error}")
         return
@@ -66,24 +66,26 @@ def _run(case: Case, request: Request) -> Iterator[Mismatch]:
     yield from mismatches(case, made)
 
 
-def _made(case: Case, wished: Desired, live: Live, request: Request) -> Made:
+def _made(case: Case, wished: Desired, given: Saved, request: Request) -> Made:
     """The plan as its report has it."""
-    chosen = target.Target(server=live.instance.url, overridden=False, token=None, server_from="", token_from="")
-    session = offline(replace(request, path=case.fleet), wished, live, History({}).among, chosen)
+    url = given.live.instance.url
+    chosen = target.Target(server=url, overridden=False, token=None, server_from="", token_from="")
+    session = offline(replace(request, path=case.fleet), wished, given.live, given.history.among, chosen)
     found = judged(session)
     shown = plan_report(session, found)
     return Made(EXIT_BLOCKED if found.plan.blocked else EXIT_OK, shown["operations"], shown["findings"])
 
 
-def _live(case: Case, wished: Desired, request: Request) -> Live:
-    """Raises FilesError and ComputeError."""
+def _live(case: Case, wished: Desired, request: Request) -> Saved:
+    """Of what files stand for nobody knows who made it. Raises FilesError and ComputeError."""
     if case.live is None:
-        return standing(None, wished, case.now or 0)
+        return Saved(standing(None, wished, case.now or 0), History({}))
     if _is_snapshot(case.live):
-        live = snapshot.read(case.live).live
-        return live if case.now is None else replace(live, instance=replace(live.instance, now=case.now))
+        saved = snapshot.read(case.live)
+        instance = saved.live.instance if case.now is None else replace(saved.live.instance, now=case.now)
+        return replace(saved, live=replace(saved.live, instance=instance))
     files = load(case.live, caller=request.caller or _CALLER, empty_ok=True)
-    return standing(files, wished, case.now or 0)
+    return Saved(standing(files, wished, case.now or 0), History({}))
 
 
 def _is_snapshot(path: Path) -> bool:

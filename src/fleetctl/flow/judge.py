@@ -30,7 +30,7 @@ def judged(session: Session) -> Judged:
     """The plan that the session's files and live state make, judged by the rules of the control plane, by hazards, by
     guards, and by the fleet's own checks. Raises ComputeError and Stop."""
     override, now = session.request.override, session.live.instance.now
-    made = planning.make(session.desired, session.live, session.asked)
+    made = planning.make(session.desired, session.live, session.asked, session.read_history)
     caller = session.desired.places.get("caller")
     found = preflight.problems(made, session.live, session.client, caller, session.declared.hint)
     if any(problem.severity == "error" for problem in found):

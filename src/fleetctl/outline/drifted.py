@@ -10,10 +10,10 @@ from fleetctl.outline import agreement, values
 from fleetctl.outline.head import base, commit, files, head, live, outside, selection
 from fleetctl.outline.problems import places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
-from fleetctl.words import time
+from fleetctl.words import count, time
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import Change, Drifted, DriftReport
+    from fleetctl.report.forms import Change, Coverage, Drifted, DriftReport
 
 _TITLES = {
     "changed": "Changed behind the files' back",
@@ -55,12 +55,21 @@ def changes(one: Drifted, *, whole: bool) -> Iterator[tuple[str, str]]:
     yield from ((escape(change["path"]), _change(change, whole)) for change in one["changes"])
 
 
+def coverage(it: Coverage) -> str:
+    """`12 of 14 live pools under code (85.7 %), 96 of 112 GPU atoms`: of none nobody says a share."""
+    if it["percent"] is None:
+        return "no live pools"
+    atoms = f", {it['namedAtoms']:,} of {it['liveAtoms']:,} GPU atoms" if it["liveAtoms"] else ""
+    return f"{it['namedPools']:,} of {count(it['livePools'], 'live pool')} under code ({it['percent']:g} %){atoms}"
+
+
 def _facts(report: DriftReport) -> Mapping[str, str]:
     summary = report["summary"]
     facts = {
         **({"base": base(report["base"])} if report["base"] else {}),
         "files": files(summary["entries"], summary["offers"]) + commit(report["commit"]),
         "live": live(time(report["createdAt"]), snapshot=report["snapshot"]),
+        "coverage": coverage(report["coverage"]) + (", in the whole fleet" if report["selection"] else ""),
     }
     if report["selection"]:
         facts["part"] = selection(report["selection"])

@@ -11,6 +11,7 @@ from better_compute.domain.values import Json
 from fleetctl.comparison.compare import NOTHING, Asked, Comparison, compared
 from fleetctl.desired import Desired
 from fleetctl.desired.inputs import canonical_inputs
+from fleetctl.history import Reader, nothing_known
 from fleetctl.live import Live
 from fleetctl.order import GivenUp, Ordering, arrange
 from fleetctl.plan.digest import Scope, content, inputs_digest, operation_digest, plan_digest
@@ -43,10 +44,10 @@ class Plan:
         return replace(self, findings=(*self.findings, *findings))
 
 
-def make(desired: Desired, live: Live, asked: Asked = NOTHING) -> Plan:
+def make(desired: Desired, live: Live, asked: Asked = NOTHING, read_history: Reader = nothing_known) -> Plan:
     """The plan that brings `live` to `desired`, the files as they are written; for the rest, and what is raised, see
     `compare.compared`."""
-    return _of(compared(desired, live, asked), live, desired)
+    return _of(compared(desired, live, asked, read_history), live, desired)
 
 
 def scope_of(desired: Desired, live: Live) -> Scope:

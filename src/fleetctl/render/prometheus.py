@@ -12,7 +12,7 @@ from better_compute.domain.escape import escape
 from fleetctl.look import PLAIN, Look
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import DriftReport, Report
+    from fleetctl.report.forms import Coverage, DriftReport, Report
 
 _LONGEST = 128
 
@@ -28,17 +28,22 @@ def render(report: Report, _look: Look = PLAIN) -> str:
 
 
 def _drift(report: DriftReport) -> Iterator[str]:
-    summary, part = report["summary"], report["selection"]
+    summary, part, coverage = report["summary"], report["selection"], report["coverage"]
     names = {"fleet": report["fleet"], "tenant": report["tenantId"], "instance_id": report["server"]["instanceId"]}
     fleet = ",".join(f'{name}="{_label(value)}"' for name, value in names.items())
     counts = {"changed": summary["changed"], "removed": summary["removed"], "pending": summary["pending"]}
     kinds = {f'{fleet},kind="{kind}"': number for kind, number in counts.items()}
-    one = {
+    one: dict[str, tuple[str, int | str]] = {
         "expected_objects": ("Objects that differ as the files expect.", summary["expected"]),
         "checked_pools": ("Entries of the files that were compared.", summary["entries"]),
         "checked_offers": ("Offers of the files that were compared.", summary["offers"]),
         "partial": ("1 where only a part of the fleet was looked at.", int(part is not None)),
         "outside_objects": ("Objects that differ outside of that part.", part["outside"] if part else 0),
+        "live_pools": ("Live pools of the tenant, whatever part was looked at.", coverage["livePools"]),
+        "named_pools": ("Live pools that an entry of the files names.", coverage["namedPools"]),
+        "live_atoms": ("GPU atoms of live pools.", coverage["liveAtoms"]),
+        "named_atoms": ("GPU atoms of live pools that an entry of the files names.", coverage["namedAtoms"]),
+        "coverage_ratio": ("Named pools to live pools; NaN where none is live.", _ratio(coverage)),
         "check_success": ("Whether drift was looked for.", 1),
     }
     yield from _metric("objects", "Pools and offers that are not as the files say, by kind.", kinds)
@@ -48,6 +53,12 @@ def _drift(report: DriftReport) -> Iterator[str]:
     yield from _metric(
         "last_check_timestamp_seconds", "When live state was read, by the server's clock.", {fleet: seconds}
     )
+
+
+def _ratio(coverage: Coverage) -> str:
+    """1 only where all are named."""
+    live = coverage["livePools"]
+    return repr(coverage["namedPools"] / live) if live else "NaN"
 
 
 def _metric(name: str, said: str, values: Mapping[str, int | str]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from better_compute.domain.policy.secrets import mask, mask_text
+from fleetctl.comparison.coverage import Coverage
 from fleetctl.drift import Drift, Drifted
 from fleetctl.report import forms, parts, problems
 from fleetctl.report.parts import Header
@@ -21,6 +22,7 @@ def of_drift(drift: Drift, header: Header) -> forms.DriftReport:
         "selection": parts.selection(comparison, drift.outside),
         "snapshot": header.snapshot,
         "drift": [_drifted(one) for one in drift.found],
+        "coverage": _coverage(comparison.coverage),
         "summary": {
             "changed": kinds["changed"],
             "pending": kinds["pending"],
@@ -30,6 +32,16 @@ def of_drift(drift: Drift, header: Header) -> forms.DriftReport:
             "offers": comparison.offers,
             "waiting": parts.waiting(comparison),
         },
+    }
+
+
+def _coverage(found: Coverage) -> forms.Coverage:
+    return {
+        "livePools": found.live,
+        "namedPools": found.named,
+        "percent": found.percent,
+        "liveAtoms": found.live_atoms,
+        "namedAtoms": found.named_atoms,
     }
 
 

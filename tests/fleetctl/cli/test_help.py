@@ -83,7 +83,7 @@ NOT_BUILT = {
     "validate": ("--format=prometheus", "--server=x"),
     "plan": ("--with=x", "--format=prometheus"),
     "apply": ("--undo=x", "--out=x", "--snapshot=x", "--format=prometheus"),
-    "drift": ("--prune", "--notify=x", "--allow=archives=1"),
+    "drift": ("--prune", "--allow=archives=1"),
 }
 
 

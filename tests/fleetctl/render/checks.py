@@ -19,7 +19,7 @@ _COMMAND = re.compile(
     r"::(?:[^%\r\n]|%25|%0A)*"
 )
 _LABELS = r'(?:[a-z_]+="(?:[^"\\\n]|\\\\|\\")*"(?:,(?!\})|(?=\})))*'
-_SAMPLE = re.compile(rf"fleetctl_drift_[a-z_]+(?:\{{{_LABELS}\}})? [0-9.]+")
+_SAMPLE = re.compile(rf"fleetctl_drift_[a-z_]+(?:\{{{_LABELS}\}})? (?:[0-9.]+|NaN)")
 
 
 def text(shown: str) -> Any:

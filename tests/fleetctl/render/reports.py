@@ -361,6 +361,7 @@ def a_drift(*found: Any, **fields: Any) -> Any:
         "selection": None if found else {"only": ["site=site_fra1"], "exclude": [], "outside": 0},
         "snapshot": False,
         "drift": list(told),
+        "coverage": {"livePools": 64, "namedPools": 60, "percent": 93.7, "liveAtoms": 2048, "namedAtoms": 1920},
         "summary": {
             **{kind: unexpected.count(kind) for kind in ("changed", "pending", "removed")},
             "expected": len(told) - len(unexpected),

@@ -56,10 +56,13 @@ def an_apply(*outcomes: Outcome, interrupted: str | None = None, by: str = "hand
     return {**HEAD, "kind": "apply", **rest, **lists}  # type: ignore[typeddict-item]
 
 
+COVERAGE = {"livePools": 5, "namedPools": 4, "percent": 80.0, "liveAtoms": 0, "namedAtoms": 0}
+
+
 def a_drift(*drifted: Drifted) -> DriftReport:
     kinds = {kind: sum(one["kind"] == kind for one in drifted) for kind in ("changed", "pending", "removed")}
     summary = {**kinds, "expected": 0, "entries": 4, "offers": 2, "waiting": []}
-    rest = {"base": None, "selection": None, "snapshot": False}
+    rest = {"base": None, "selection": None, "snapshot": False, "coverage": COVERAGE}
     return {**HEAD, **rest, "kind": "drift", "drift": list(drifted), "summary": summary}  # type: ignore[typeddict-item]
 
 
@@ -157,6 +160,22 @@ class TestDrift:
         )
         assert "fra1-0, fra1-1, fra1-2, fra1-3, fra1-4 for acme" in text.render(a_drift(*alike), Look(verbose=True))
         assert lines(a_drift(*alike))[-1] == "Drift: 5 changed."
+
+    @pytest.mark.parametrize(
+        ("fields", "says"),
+        [
+            ({}, "4 of 5 live pools under code (80 %)"),
+            ({"namedPools": 5, "percent": 100.0}, "5 of 5 live pools under code (100 %)"),
+            ({"livePools": 1000, "namedPools": 999, "percent": 99.9}, "999 of 1,000 live pools under code (99.9 %)"),
+            ({"liveAtoms": 1024, "namedAtoms": 8}, "4 of 5 live pools under code (80 %), 8 of 1,024 GPU atoms"),
+            ({"livePools": 0, "namedPools": 0, "percent": None}, "no live pools"),
+        ],
+    )
+    def test_how_much_is_under_code_is_said_of_the_whole_fleet(self, fields: Any, says: str) -> None:
+        report: Any = {**a_drift(), "coverage": {**COVERAGE, **fields}}
+        assert f"  coverage {says}" in lines(report)
+        part = {**report, "selection": {"only": ["site=x"], "exclude": [], "outside": 0}}
+        assert f"  coverage {says}, in the whole fleet" in lines(part)
 
     def test_no_drift_is_one_line(self) -> None:
         assert lines(a_drift())[-1] == "No drift. 4 pools, 2 offers as the files say."

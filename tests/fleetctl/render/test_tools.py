@@ -108,7 +108,19 @@ class TestPrometheus:
         assert samples[f"fleetctl_drift_expected_objects{{{fleet}}}"] == "1"
         assert samples[f"fleetctl_drift_checked_pools{{{fleet}}}"] == "60"
         assert samples[f"fleetctl_drift_partial{{{fleet}}}"] == "1"
+        shares = {"live_pools": "64", "named_pools": "60", "live_atoms": "2048", "named_atoms": "1920"}
+        for name, value in {**shares, "coverage_ratio": "0.9375"}.items():
+            assert samples[f"fleetctl_drift_{name}{{{fleet}}}"] == value
         assert samples[f"fleetctl_drift_last_check_timestamp_seconds{{{fleet}}}"] == "1796000000.000"
+
+    @pytest.mark.parametrize(
+        ("live", "named", "ratio"),
+        [(0, 0, "NaN"), (4, 4, "1.0"), (4, 0, "0.0"), (10**9, 10**9 - 1, "0.999999999")],
+    )
+    def test_the_share_under_code_is_one_only_where_all_is(self, live: int, named: int, ratio: str) -> None:
+        counts = {"livePools": live, "namedPools": named, "percent": None, "liveAtoms": 0, "namedAtoms": 0}
+        samples = self.samples(a_drift(coverage=counts))
+        assert [value for name, value in samples.items() if name.startswith("fleetctl_drift_coverage_ratio")] == [ratio]
 
     def test_their_number_does_not_grow_with_what_drifted(self) -> None:
         many = a_drift(*(drifted(key=f"fra1-{n}", actorId=f"sa_{n}") for n in range(1000)))

@@ -7,7 +7,7 @@ the server's clock. `(sensitive)` stands where a value is that no output may sho
 from __future__ import annotations
 
 from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, Outcome
-from fleetctl.report.forms.drifted import Drifted, DriftReport, DriftSummary
+from fleetctl.report.forms.drifted import Coverage, Drifted, DriftReport, DriftSummary
 from fleetctl.report.forms.explained import (
     ExplainedEntry,
     ExplainedEvent,
@@ -103,6 +103,7 @@ __all__ = [
     "ChangedPool",
     "Compared",
     "ComparedSide",
+    "Coverage",
     "Derived",
     "DerivedId",
     "DriftReport",

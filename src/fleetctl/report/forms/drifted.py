@@ -39,6 +39,18 @@ class DriftSummary(TypedDict):
     waiting: list[str]
 
 
+class Coverage(TypedDict):
+    """How much of what is live is under code, of the whole fleet whatever part was looked at: the pools that the tenant
+    owns and that are not archived, those of them that an entry of the files names, and the GPU atoms of both. `percent`
+    is of the pools, in tenths and rounded down: 100 only when all are named; null where none is live."""
+
+    livePools: int
+    namedPools: int
+    percent: float | None
+    liveAtoms: int
+    namedAtoms: int
+
+
 class DriftReport(Headed):
     """What differs between files and live state, since when, and by whom."""
 
@@ -48,4 +60,5 @@ class DriftReport(Headed):
     selection: Selection | None
     snapshot: bool
     drift: list[Drifted]
+    coverage: Coverage
     summary: DriftSummary
