@@ -30,8 +30,8 @@ begun: others wait for the lock."""
 
 SEARCH = 1.0
 """Seconds for which the pools that are due look at hosts, each in its turn for its part of them: each waits for the
-turns of the others. What is read to begin a turn, and wishes that no host is looked at for, take nothing of them: a
-turn that tried less for these would be begun so much more often."""
+turns of the others. What is read to begin a turn, and wishes that no host is looked at for, take nothing of them. A
+turn looks at hosts as long as it read before, at least: else a pass through many pools would do little but read."""
 
 _Kind = tuple[object, ...]
 """What makes two wishes alike to every host."""
@@ -166,10 +166,12 @@ class _Search:
 
 
 def _look(service: Service, pool_id: str, so_far: _Pass, seconds: float, tx: Tx) -> _Seen:
+    begun = service.stopwatch()
     waiting = tx.oldest(pool_id, "pending", MOST, so_far.last)
     state = tx.pool_state(pool_id, {wish.tenant_id for wish in waiting})
     bookings = Bookings(service, tx, ACTOR, known(state), service.clock())
     search, changes = _Search(bookings, tx.most_free(pool_id), so_far.hopeless), False
+    seconds = max(seconds, service.stopwatch() - begun)
     for tried, wish in enumerate(waiting, start=1):
         changes |= _next(search, state, wish)[0] != wish
         if tried == MOST or search.seconds >= seconds:

@@ -219,6 +219,34 @@ def test_what_is_read_and_wishes_without_hope_take_nothing_of_the_time_for_looki
     assert went == [made[3], made[7]]
 
 
+def test_a_turn_looks_at_hosts_as_long_as_it_read_before_at_least(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many pools share the time: a pass does not read for most of its time."""
+    pools = [plane.hosts_pool(1) for _ in range(8)]
+    for pool_id in pools:
+        for gpus in (2, 3, 4, 5):
+            waiting(plane, pool_id, gpus)
+    looked: list[str] = []
+    find = Bookings.find
+
+    def slow_read(*_: object) -> int:
+        plane.time.passed += placer.SEARCH / 4
+        return 99
+
+    def slowly(self: Bookings, wish: Any) -> Any:
+        plane.time.passed += placer.SEARCH / 8
+        looked.append(wish.pool_id)
+        return find(self, wish)
+
+    monkeypatch.setattr(BookingTx, "most_free", slow_read)
+    monkeypatch.setattr(Bookings, "find", slowly)
+    turns = placer.Turns(plane.service)
+    turns.add(None)
+    turns.go_on()
+    assert Counter(looked) == dict.fromkeys(pools, 2)
+
+
 def test_what_a_transaction_found_without_room_is_forgotten_when_it_is_undone(
     plane: Plane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
