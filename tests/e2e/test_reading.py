@@ -191,7 +191,7 @@ def test_a_list_that_is_not_whole_ends_every_command(site: Site, command: str, f
     assert says in ran.err
 
 
-def test_what_is_whole_is_read(site: Site) -> None:
+def test_k037_what_is_whole_is_read_also_where_the_last_page_is_full(site: Site) -> None:
     ran = site.run("plan", answered(site, lambda *_: None))
     assert (ran.code, ran.operations) == (0, [f"offer {KEYS[0]} to acme"]), ran.said
     assert [bool(e.body.get("cursor")) for e in site.proxy.seen if e.operation == "pools/list"] == [False, True, True]

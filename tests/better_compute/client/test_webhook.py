@@ -23,7 +23,7 @@ def refusal(do: Callable[[], object]) -> str:
     with pytest.raises(ComputeError) as caught:
         do()
     shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value.problems)
-    for part in ("s3cr3t", "hooks.example", "T000", "token="):
+    for part in ("s3cr3t", "hooks.example", "127.0.0.1", "T000", "token="):
         assert part not in shown
     problem = caught.value.problems[0]
     assert problem.rule == "client.webhook"
@@ -106,6 +106,12 @@ def test_a_connection_that_fails_is_told_without_where(server: Server) -> None:
         said = refusal(lambda: Webhook.at(url).post(b"{}", {}))
     assert said.startswith("UNAVAILABLE: cannot connect to the webhook: ")
     assert "127.0.0.1" not in said
+
+
+def test_an_error_that_is_told_as_it_is_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Webhook, "_clean", lambda _, text: text)
+    with pytest.raises(AssertionError):
+        refusal(lambda: Webhook.at("http://127.0.0.1:1").post(b"{}", {}))
 
 
 def test_an_answer_that_does_not_come_is_waited_for_so_long_and_no_longer() -> None:

@@ -78,5 +78,21 @@ def test_a_share_is_rounded_down_and_of_nothing_there_is_none(live: int, named: 
     assert Coverage(live, named, 0, 0).percent == percent
 
 
+def check_that_only_all_is_a_hundred(*, live: int) -> None:
+    for named in (0, 1, live // 2, live - 1, live):
+        assert (Coverage(live, named, 0, 0).percent == 100) == (named == live)
+
+
+def test_only_all_is_a_hundred_percent() -> None:
+    for live in (1, 2, 9, 999, 1001, 100_000):
+        check_that_only_all_is_a_hundred(live=live)
+
+
+def test_a_share_that_is_rounded_to_the_nearest_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Coverage, "percent", property(lambda it: round(100 * it.named / it.live, 1)))
+    with pytest.raises(AssertionError):
+        check_that_only_all_is_a_hundred(live=100_000)
+
+
 def test_no_live_pool_is_no_share() -> None:
     assert covered(ControlPlane(), *POOLS) == Coverage(0, 0, 0, 0)

@@ -51,9 +51,19 @@ HOSTILE = [
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("where", ["key", "toTenantId", "actorId", "fleet"])
 def test_a_name_does_nothing(name: str, where: str) -> None:
-    report = a_drift(fleet=name) if where == "fleet" else a_drift(drifted(**{where: name}))
+    check_that_it_does_nothing(a_drift(fleet=name) if where == "fleet" else a_drift(drifted(**{where: name})))
+
+
+def check_that_it_does_nothing(report: Any) -> None:
     said = notice(report)
     assert set("<>@&*`~[]|/#").isdisjoint(said)
     assert len(said) < 1000
     assert said.isascii()
     assert said.isprintable()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_that_are_told_as_they_are_break_the_law(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fleetctl.outline.notice._name", lambda text: text)
+    with pytest.raises(AssertionError):
+        check_that_it_does_nothing(a_drift(drifted(key=name)))
