@@ -85,7 +85,7 @@ class _Run:
                 for future in first.done:
                     self._take(self._running.pop(future), future.result())
             elif left is not None:
-                # A signal has to end it. Its handler runs in this thread, which must not hold the lock of `stop` then.
+                # `stop` ends it, which a handler in this thread may set: the thread must not hold its lock then.
                 self._writer.wait([self._writer.executor.submit(self._writer.stop.wait, left)])
             else:
                 return

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from threading import Event
-from types import FrameType
+from threading import Event, Thread
 
 _AT_ONCE = b"""\
 STOPPED: a second signal came: what was under way may have been carried out, and is not reported
@@ -48,7 +48,7 @@ def interruptible(stop: Event) -> Iterator[Caught]:
     caught = Caught()
     came: set[int] = set()
 
-    def handle(number: int, _: FrameType | None) -> None:
+    def handle(number: int) -> None:
         caught.name = caught.name or signal.Signals(number).name
         if number in came:
             # What prints may be in the middle of a line, and threads of calls would be waited for: neither is asked.
@@ -60,10 +60,35 @@ def interruptible(stop: Event) -> Iterator[Caught]:
 
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.getsignal(number) for number in numbers}
-    for number in numbers:
-        signal.signal(number, handle)
-    try:
-        yield caught
-    finally:
+    with _heard(lambda number: handle(number) if number in numbers else None):
         for number in numbers:
-            signal.signal(number, before[number])
+            signal.signal(number, lambda *_: None)
+        try:
+            yield caught
+        finally:
+            for number in numbers:
+                signal.signal(number, before[number])
+
+
+@contextmanager
+def _heard(handle: Callable[[int], None]) -> Iterator[None]:
+    """Every signal is told in a thread of its own. A handler of Python's runs in the main thread alone, and not before
+    that comes back to Python: a signal that comes just as it begins to wait for a call would be held up with it, and
+    the next one taken for the same."""
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+
+    def listen() -> None:
+        while number := ours.recv(1):
+            handle(number[0])
+
+    listener = Thread(target=listen, daemon=True)
+    before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+    listener.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        theirs.close()
+        listener.join()
+        ours.close()
