@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "diff": "Show what one fleet wishes differently from another.",
     "snapshot": "Keep the live state in a file, for plan and drift.",
     "export": "Write the live pools and offers as fleet files.",
+    "graph": "Draw a plan: its operations, and which wait for which.",
     "explain": "Say what a pool, a check, a rule, a code or a finding is.",
     "test": "Run fleet tests: plans that are as they say, without a server.",
     "id": "Print the id of the pool that a key stands for.",

@@ -145,9 +145,14 @@ def metrics(command: Command) -> Command:
     return _most_bytes(_output(command, streams.METRICS))
 
 
+def drawing(command: Command) -> Command:
+    """For a result that is a picture, or becomes one."""
+    return _output(command, tuple(streams.GRAPHS), "How the graph is written.")
+
+
 def _output(command: Command, names: Sequence[str], says: str = "How the result is said.") -> Command:
     return click.option(
-        "--format", type=click.Choice(names), callback=_format, default="text", show_default=True, help=says
+        "--format", type=click.Choice(names), callback=_format, default=names[0], show_default=True, help=says
     )(command)
 
 
@@ -205,7 +210,7 @@ def with_all(options: tuple[Callable[[Command], Command], ...], command: Command
 
 
 def _format(_ctx: click.Context, _param: click.Parameter, name: str) -> Format:
-    return streams.FORMATS[name]
+    return Format(name)
 
 
 def check_apart(request: Request, named: Mapping[str, Path | None]) -> None:

@@ -59,6 +59,8 @@ RENDERERS: Final = {
     "prometheus": "prometheus",
 }
 """By the name that `--format` takes, the module that renders it; there are no others."""
+GRAPHS: Final = {"mermaid": "graph.mermaid", "dot": "graph.dot", "svg": "graph.svg"}
+"""The same of drawings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +72,14 @@ class Format:
 
     @property
     def for_people(self) -> bool:
-        """Whether people read the result as it is. Where they do not, an apply shows its plan on stderr, and an error
-        is a report in the place of the result."""
-        return self.name == "text"
+        """Whether people read the result as it is, or look at it. Where they do not, an apply shows its plan on stderr,
+        and an error is a report in the place of the result."""
+        return self.name == "text" or self.name in GRAPHS
 
     def __call__(self, report: Report, stream: TextIO, verbose: bool) -> str:
         """The report as `stream` will show it."""
         look = replace(self.look, verbose=verbose, colour=colours(stream), width=window(stream))
-        said: str = import_module(f"fleetctl.render.{RENDERERS[self.name]}").render(report, look)
+        said: str = import_module(f"fleetctl.render.{(RENDERERS | GRAPHS)[self.name]}").render(report, look)
         return said
 
 

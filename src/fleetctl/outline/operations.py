@@ -79,11 +79,21 @@ def is_destructive(operation: Operation) -> bool:
 
 def named(operation: Operation | Outcome) -> str:
     """`offer fra1-h100 to acme`."""
-    return f"{_VERBS[operation['action']]} {name(operation)}{_whom(operation)}"
+    return " ".join(filter(None, (verb(operation), name(operation), whom(operation))))
+
+
+def verb(operation: Operation | Outcome) -> str:
+    return _VERBS[operation["action"]]
 
 
 def name(operation: Operation | Outcome) -> str:
     return escape(operation["key"] or operation["poolId"])
+
+
+def whom(operation: Operation | Outcome) -> str:
+    """`to acme`; an empty text where it is about no tenant."""
+    tenant = operation["toTenantId"]
+    return "" if tenant is None else f"{_PREPOSITIONS.get(operation['action'], 'of')} {escape(tenant)}"
 
 
 def details(operation: Operation, *, whole: bool) -> tuple[str, ...]:
@@ -94,8 +104,8 @@ def details(operation: Operation, *, whole: bool) -> tuple[str, ...]:
 def _row(operation: Operation, other: UndoneOperation | None, verbose: bool) -> Row:
     return Row(
         mark=_mark(operation),
-        verb=_VERBS[operation["action"]],
-        whom=_whom(operation),
+        verb=verb(operation),
+        whom=whom(operation),
         details=tuple(_details(operation, verbose, undone.word(other))),
         effects=tuple(escape(effect) for effect in operation["effects"]),
         reason=escape(operation["reason"]["sentence"]),
@@ -104,11 +114,6 @@ def _row(operation: Operation, other: UndoneOperation | None, verbose: bool) -> 
         severity=operation["severity"],
         exact=repr(operation["changes"] or (operation["before"], operation["after"])),
     )
-
-
-def _whom(operation: Operation | Outcome) -> str:
-    tenant = operation["toTenantId"]
-    return "" if tenant is None else f" {_PREPOSITIONS.get(operation['action'], 'of')} {escape(tenant)}"
 
 
 def _parts(equal: list[Operation]) -> list[list[Operation]]:
@@ -136,7 +141,7 @@ def _item(row: Row, part: Sequence[Operation], drift: Mapping[int, UndoneOperati
         mark=row.mark,
         tone=_TONES[row.mark],
         verb=row.verb,
-        subject=(name(part[0]) if len(part) == 1 else count(len(part), "pool")) + row.whom,
+        subject=" ".join(filter(None, (name(part[0]) if len(part) == 1 else count(len(part), "pool"), row.whom))),
         details=row.details,
         where=f"({', '.join(where)})",
         notes=tuple(notes),

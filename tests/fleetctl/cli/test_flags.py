@@ -32,6 +32,7 @@ BASES = {
     "diff": "diff was fleet",
     "snapshot": "snapshot fleet",
     "export": "export fleet",
+    "graph": "graph fleet",
     "explain": "explain fra1-a --fleet fleet",
     "test": "test tested",
     "id": "id fra1-a --fleet fleet",
@@ -70,8 +71,11 @@ FLAGS = {
     "--yes": "--yes",
 }
 """The arguments that are added."""
+DRAWN = "--format svg"
+"""Those of `--format` for a graph."""
 
 WITHOUT = {
+    ("graph", "--prune"): "graph fleet --base HEAD",
     ("plan", "--prune"): "plan fleet --base HEAD",
     ("apply", "--prune"): "apply fleet --parallelism 1 --yes --base HEAD",
     ("plan", "--allow"): "plan fleet --reason why",
@@ -96,9 +100,11 @@ WITHOUT = {
 
 ELSEWHERE = {
     ("apply", "--parallelism"),
-    *((name, "--timeout") for name in ("plan", "apply", "drift", "snapshot", "export", "explain", "whoami")),
+    *(("graph", flag) for flag in ("--base", "--base-dir", "--snapshot")),
+    *((name, "--timeout") for name in ("plan", "apply", "drift", "snapshot", "export", "graph", "explain", "whoami")),
 }
-"""What does not change the result but how long it takes; tests of calls are about these."""
+"""What does not change the result but how long it takes, which tests of calls are about; or, of a graph, no more than
+what blocks its plan, or where that is read, which its own tests are about."""
 
 
 def parameters() -> Iterator[tuple[str, str]]:
@@ -188,7 +194,8 @@ def test_a_flag_changes_something(command: str, flag: str, outcome: Run, plain: 
     without = WITHOUT.get((command, flag), BASES[command])
     if without not in plain:
         plain[without] = outcome(without.split())
-    assert plain[without] != outcome([*without.split(), *FLAGS[flag].split()])
+    given = DRAWN if (command, flag) == ("graph", "--format") else FLAGS[flag]
+    assert plain[without] != outcome([*without.split(), *given.split()])
 
 
 @pytest.mark.parametrize("without", sorted({*BASES.values(), *WITHOUT.values()}))

@@ -71,14 +71,6 @@ def test_the_example_of_an_export_without_a_fleet_is_whole(
     assert "allowEmpty: true" in ran.out
 
 
-@pytest.mark.parametrize("name", ["graph"])
-def test_what_is_not_built_is_unknown(name: str, fleet: Fleet) -> None:
-    assert name not in COMMANDS
-    ran = fleet(name)
-    assert (ran.code, ran.out) == (64, "")
-    assert ran.err.startswith(f"USAGE: No such command '{name}'.")
-
-
 NOT_BUILT = {
     "validate": ("--format=prometheus", "--server=x"),
     "plan": ("--with=x", "--format=prometheus"),

@@ -23,6 +23,7 @@ from jsonschema import Draft202012Validator
 from fleetctl import render
 from fleetctl.cli import streams
 from fleetctl.cli.group import COMMANDS, fleetctl
+from fleetctl.render import graph
 from fleetctl.report import schemas
 from tests.fleetctl.cli.runs import COMMAND, ROOT, Fleet, Ran, process
 
@@ -30,6 +31,7 @@ POLISH = "  - {idempotencyKey: fra1-a, policy: {note: zażółć, word: gęś}, 
 OFFERED = {
     **dict.fromkeys(("validate", "fmt", "plan", "apply", "diff", "test"), streams.REVIEWS),
     **dict.fromkeys(("drift", "show"), streams.METRICS),
+    "graph": tuple(streams.GRAPHS),
 }
 WITHOUT = ("schema", "completion")
 NAMES = {"plan": "plan.v1", "drift": "drift.v1", "validate": "validation.v1", "whoami": "whoami.v1"}
@@ -56,8 +58,10 @@ class TestEncodings:
 
 class TestFormats:
     def test_every_renderer_has_its_name_and_none_stands_for_another(self) -> None:
-        there = {module.name.strip("_") for module in iter_modules(render.__path__)}
+        there = {module.name.strip("_") for module in iter_modules(render.__path__)} - {"graph"}
         assert set(streams.FORMATS) == there
+        drawings = {f"graph.{module.name}" for module in iter_modules(graph.__path__)} - {"graph.layout"}
+        assert set(streams.GRAPHS.values()) == drawings
         assert len(set(streams.RENDERERS.values())) == len(there)
 
     @pytest.mark.parametrize("name", COMMANDS)
