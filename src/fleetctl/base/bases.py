@@ -20,6 +20,14 @@ from fleetctl.words import AT_BASE, short
 _TOLD = 5
 
 
+class UnreadableError(Exception):
+    """A fleet that is not of today has faults: the first of them in `told`, each with its place."""
+
+    def __init__(self, told: list[str]) -> None:
+        super().__init__(*told)
+        self.told = told
+
+
 @dataclass(frozen=True, slots=True)
 class Base:
     """`ref` as it was asked for (a revision, or a directory) and the commit that was read, None for a directory.
@@ -43,14 +51,22 @@ def at_ref(path: Path, ref: str, *, caller: str | None, files_are_of: str | None
 
 
 def _at_commit(path: Path, commit: str, ref: str, caller: str | None, files_are_of: str | None = None) -> Base:
-    with TemporaryDirectory(prefix="fleet-base-") as name:
-        into = Path(name)
+    name = f"{ref} ({short(commit)})"
+    try:
+        return Base(ref, commit, fleet_of(path, commit, name, AT_BASE, caller), commit == files_are_of)
+    except UnreadableError as error:
+        raise _refused(name, error) from error
+
+
+def fleet_of(path: Path, commit: str, name: str, mark: str, caller: str | None) -> Desired | None:
+    """The fleet at `path` as a commit has it, told as `name`; its files go by their names behind `mark`. None where it
+    has none. Raises UnreadableError, and Stop where git cannot give it."""
+    with TemporaryDirectory(prefix="fleet-base-") as directory:
+        into = Path(directory)
         if not trees.write_fleet(path, commit, into):
-            return Base(ref, commit, None)
-        name = f"{ref} ({short(commit)})"
+            return None
         written, place = (into, name) if path.is_dir() else (into / path.name, path.name)
-        was = _read(written, name, place, caller)
-    return Base(ref, commit, was, commit == files_are_of)
+        return _read(written, place, mark, caller)
 
 
 def before(path: Path, *, caller: str | None, files_are_of: str | None) -> tuple[Base, ...]:
@@ -73,32 +89,36 @@ def before(path: Path, *, caller: str | None, files_are_of: str | None) -> tuple
 def at_dir(path: Path, name: str, *, caller: str | None, files: Path) -> Base:
     """The fleet in another directory, or file, as the base, known as `name`; `files` is where those of today are.
     Raises Stop."""
-    return Base(
-        name, None, _read(path, str(path), str(path), caller), os.path.realpath(path) == os.path.realpath(files)
-    )
+    is_own = os.path.realpath(path) == os.path.realpath(files)
+    try:
+        return Base(name, None, _read(path, str(path), AT_BASE, caller), is_own)
+    except UnreadableError as error:
+        raise _refused(str(path), error) from error
 
 
-def _read(path: Path, name: str, place: str, caller: str | None) -> Desired:
-    """The fleet at `path`, known as `name`; its directory, or its one file, is called `place`. Raises Stop."""
+def _refused(name: str, error: UnreadableError) -> Stop:
+    message, hint = f"the fleet at the base, {name}, cannot be read", "a base that is left out guards nothing"
+    return Stop(EXIT_ERROR, message, error.told, f"{hint}: repair it first", "base.files")
+
+
+def _read(path: Path, place: str, mark: str, caller: str | None) -> Desired:
+    """The fleet at `path`; its directory, or its one file, is called `place`. Raises UnreadableError."""
     try:
         documents = read_fleet(path)
         for document in documents:
-            document.root.lines.file = AT_BASE + document.file
+            document.root.lines.file = mark + document.file
         return assemble(documents, path if path.is_dir() else path.parent, caller=caller, empty_ok=True)
     except FilesError as error:
         # Where the files were written to for this is nobody's business.
         own = shown_name(str(path)) if path.is_dir() else last_name(path)
-        told = [_told(problem, {own: place}) for problem in error.problems[:_TOLD]]
+        told = [_told(problem, {own: place}, mark) for problem in error.problems[:_TOLD]]
         if (more := len(error.problems) - _TOLD) > 0:
             told.append(f"and {more} more")
-        message = f"the fleet at the base, {name}, cannot be read"
-        raise Stop(
-            EXIT_ERROR, message, told, "a base that is left out guards nothing: repair it first", "base.files"
-        ) from error
+        raise UnreadableError(told) from error
 
 
-def _told(problem: Problem, called: Mapping[str, str]) -> str:
+def _told(problem: Problem, called: Mapping[str, str], mark: str) -> str:
     if problem.source is None:
         return problem.message
-    file = problem.source.file.removeprefix(AT_BASE)
+    file = problem.source.file.removeprefix(mark)
     return f"{replace(problem.source, file=called.get(file, file))}: {problem.message}"

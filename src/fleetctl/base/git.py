@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,18 +132,35 @@ def merge_base(directory: Path, ref: str) -> str:
     """The commit from which `ref` and HEAD went apart. Raises Stop, also where the history is cut off before it, or
     may be, and where there are several."""
     commit, head = commit_at(directory, ref), commit_at(directory, "HEAD")
-    found = answer(directory, "merge-base", "--all", commit, head).split()
-    if _is_cut(directory, commit, head, found):
-        message = f"the history in which {ref} and HEAD went apart is not whole here"
-        hint = "the clone is shallow: `git fetch --unshallow`, or fetch-depth: 0 in the job that checks out"
-    elif len(found) > 1:
+    found = merge_bases(directory, ref, commit, [head])
+    if len(found) > 1:
         message = f"{ref} and HEAD went apart at {len(found)} commits, and each may lack a guard of another"
         hint = f"merge {ref} into what is checked out: then {ref} itself is the base"
-    elif not found:
+        raise Stop(EXIT_ERROR, message, hint=hint, rule="git.mergeBase")
+    return found[0]
+
+
+def merge_bases(directory: Path, ref: str, commit: str, others: Sequence[str]) -> list[str]:
+    """The commits, one at least, from which `commit`, known as `ref`, and the others taken together (HEAD among them)
+    went apart; that commit itself where they contain it. Raises Stop, also where the history is cut off before them,
+    or may be."""
+    found = answer(directory, "merge-base", "--all", commit, *others).split()
+    if _is_cut(directory, commit, others, found):
+        message = f"the history in which {ref} and HEAD went apart is not whole here"
+        hint = "the clone is shallow: `git fetch --unshallow`, or fetch-depth: 0 in the job that checks out"
+        raise Stop(EXIT_ERROR, message, hint=hint, rule="git.mergeBase")
+    if not found:
         message, hint = f"{ref} and HEAD have no commit in common here", "name a revision of the same history"
-    else:
-        return found[0]
-    raise Stop(EXIT_ERROR, message, hint=hint, rule="git.mergeBase")
+        raise Stop(EXIT_ERROR, message, hint=hint, rule="git.mergeBase")
+    return sorted(found)
+
+
+def independent(directory: Path, commits: Iterable[str]) -> list[str]:
+    """Of these commits those that no other contains, in the order of their names. Raises Stop."""
+    ran = run(directory, "merge-base", "--independent", *commits)
+    if ran.returncode:
+        raise Stop(EXIT_ERROR, "the history of the revisions cannot be read", said(ran), rule="git.mergeBase")
+    return sorted(ran.stdout.decode().split())
 
 
 def parent(directory: Path, commit: str) -> str | None:
@@ -172,12 +189,12 @@ def head(directory: Path) -> str | None:
     return answer(directory, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").strip() or None
 
 
-def _is_cut(directory: Path, commit: str, head: str, bases: Iterable[str]) -> bool:
+def _is_cut(directory: Path, commit: str, others: Sequence[str], bases: Iterable[str]) -> bool:
     """Whether a shallow clone lacks parents of a commit since the bases: a later one may be behind it."""
-    if commit == head or answer(directory, "rev-parse", "--is-shallow-repository").strip() != "true":
+    if commit in others or answer(directory, "rev-parse", "--is-shallow-repository").strip() != "true":
         return False
     place = answer(directory, "rev-parse", "--git-path", "shallow").removesuffix("\n")
-    since = answer(directory, "rev-list", commit, head, *(f"^{base}" for base in bases)).split()
+    since = answer(directory, "rev-list", commit, *others, *(f"^{base}" for base in bases)).split()
     try:
         ends = (directory / place).read_text().split()
     except (OSError, ValueError):

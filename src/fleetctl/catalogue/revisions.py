@@ -72,4 +72,29 @@ REVISIONS: Final[Entries] = {
         "It is not guessed which of both was meant.",
         "Write a path that is there, or a revision of this repository.",
     ),
+    "together.wish": Entry(
+        "Branches wish the same field of a pool, or what becomes of it, differently.",
+        "Each plan is sound alone; merged, one takes back what the other did, or they do not merge at all.",
+        "Agree on one wish before the second of them is merged.",
+    ),
+    "together.twice": Entry(
+        "Branches added the same pool, or the same offer, each in a file of its own.",
+        "Their lines do not conflict, so that both are merged; then it stands there twice, and no command takes that.",
+        "Write it in one place before the second of them is merged.",
+    ),
+    "together.oversell": Entry(
+        "Branches together promise more than machines make, of a pool, or of a GPU model at a site.",
+        "Each alone leaves enough, and no guard of the fleet limits this; whoever comes last finds no room.",
+        "Offer less, wait for machines, or set `guards.maxOversell` so that a pool is never oversold.",
+    ),
+    "together.fleet": Entry(
+        "A revision has a fleet of another name, tenant, caller or keyPrefix at this place.",
+        "Its pools are others then, and nothing is known of what it breaks together with these files.",
+        "Merge what makes it another fleet first; then plan with the rest.",
+    ),
+    "together.files": Entry(
+        "The fleet of a revision that was named with --with, or the one that it began with, cannot be read.",
+        "A revision that is left out in silence would seem to break nothing.",
+        "Repair the files there, at the place that is told, or leave the revision out.",
+    ),
 }

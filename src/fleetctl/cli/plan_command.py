@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fleetctl.cli import frame, options, streams, values
+from fleetctl.cli import frame, offered, options, streams, values
 from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
 
@@ -18,6 +18,7 @@ from fleetctl.cli.options import Common
     epilog=options.examples(
         "fleetctl plan",
         "fleetctl plan fleet/ --out plan.json --expires 24h",
+        "fleetctl plan fleet/ --base origin/main --with origin/site-ams1 --with origin/more-h100",
         'fleetctl plan fleet/ --allow archives=2 --reason "site closes"',
     ),
 )
@@ -41,11 +42,21 @@ from fleetctl.cli.options import Common
     help="How long the plan file may be applied, such as 24h.",
 )
 @click.option("--detailed-exitcode", "detailed", is_flag=True, help="Exit 2 when there are changes.")
-def command(common: Common, out: Path | None, lifetime: int | None, detailed: bool) -> int:
+@click.option(
+    "--with",
+    "beside",
+    multiple=True,
+    metavar="REF",
+    shell_complete=offered.refs,
+    help="Say also what this plan and what REF changed since it left HEAD break only together: the same object, a"
+    " rule, a guard, a check, oversell. Repeat it for several. The plan stays what it is, and may be applied; exit 3"
+    " where all together would be blocked.",
+)
+def command(common: Common, out: Path | None, lifetime: int | None, detailed: bool, beside: tuple[str, ...]) -> int:
     from fleetctl.flow.plan import plan
 
     if lifetime is not None and out is None and common.format.name != "json":
         raise click.UsageError("--expires is about the plan file: give --out FILE too")
     options.check_apart(common.request, {"--out": out})
-    finished = plan(common.request, out=out, lifetime=lifetime, detailed=detailed)
+    finished = plan(common.request, out=out, lifetime=lifetime, detailed=detailed, beside=beside)
     return streams.finish(finished, common.format, verbose=common.verbose)

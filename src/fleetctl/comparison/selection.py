@@ -63,10 +63,12 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is looked at: what one of `only` selects (all, where there is none), without what one of `exclude` does."""
+    """What is looked at: what one of `only` selects (all, where there is none), without what one of `exclude` does. It
+    is a slip where a selector selects nothing, unless it `may_miss`."""
 
     only: tuple[Selector, ...] = ()
     exclude: tuple[Selector, ...] = ()
+    may_miss: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.only or self.exclude)
@@ -132,6 +134,8 @@ class Known:
 
 def check(selection: Selection, desired: Desired, known: Known, diff: Diff) -> None:
     """Raises ComputeError for a selector that selects nothing of the fleet: that is a slip, and nothing in sync."""
+    if selection.may_miss:
+        return
     things = [known.thing(pool_id, entry) for pool_id, entry in desired.entries.items()]
     things += [known.thing(pool.entry.pool_id, pool.entry) for pool in diff.pools if pool.heir]
     things += [known.thing(one.live.pool.id) for one in diff.waiting if one.live.pool]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from fleetctl.base.branches import branches
 from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_OK
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
+from fleetctl.flow.together import together
 from fleetctl.flow.told import plan_report
 from fleetctl.outputs import Kept
 from fleetctl.report.saved import file_bytes
@@ -14,23 +17,34 @@ from fleetctl.request import Request
 from fleetctl.session.opening import opened, read
 
 
-def plan(request: Request, *, out: Path | None = None, lifetime: int | None = None, detailed: bool = False) -> Finished:
+def plan(
+    request: Request,
+    *,
+    out: Path | None = None,
+    lifetime: int | None = None,
+    detailed: bool = False,
+    beside: Sequence[str] = (),
+) -> Finished:
     """What an apply would do. The plan file may be applied for `lifetime` milliseconds of the server's clock, None: for
-    ever. `detailed`: exit 2 when there is something to do, or would be outside the part that was looked at."""
+    ever. `detailed`: exit 2 when there is something to do, or would be outside the part that was looked at. `beside`:
+    revisions, of which it is said what they and the plan break only together."""
     # 1. Read the files; see that the plan can be kept beside them.
     kept = Kept(out, "plan")
     kept.begin(request)
     wished = read(request)
     kept.check(request, wished)
+    others = branches(request.path, beside, caller=wished.caller) if beside else None
     # 2. Choose the target; 3. read the live state.
     with opened(request, wished) as session:
         # 4. Make the plan; 5. judge it by rules and guards.
         found = judged(session)
+        joint = together(session, found, others) if others else None
         # 6. Say it, and keep it.
         expires_at = None if lifetime is None else session.live.instance.now + lifetime
-        report = plan_report(session, found, expires_at)
+        report = plan_report(session, found, expires_at, joint)
     remarks = kept.write(lambda: file_bytes(report))
     made = found.plan
     differs = bool(made.operations or made.comparison.outside.pools)
-    code = EXIT_BLOCKED if made.blocked else EXIT_CHANGES if detailed and differs else EXIT_OK
+    blocked = made.blocked or (joint is not None and joint.blocked)
+    code = EXIT_BLOCKED if blocked else EXIT_CHANGES if detailed and differs else EXIT_OK
     return Finished(report, code, remarks)

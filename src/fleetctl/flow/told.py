@@ -8,6 +8,7 @@ from fleetctl.report.forms import PlanReport
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
 from fleetctl.session.opening import Session
+from fleetctl.together.joint import Together
 
 
 def header(session: Session, expires_at: int | None = None) -> Header:
@@ -32,8 +33,10 @@ def header(session: Session, expires_at: int | None = None) -> Header:
     )
 
 
-def plan_report(session: Session, judged: Judged, expires_at: int | None = None) -> PlanReport:
-    """A plan made in this session, with what it does to tenants. Raises ComputeError: events are read where a base
-    tells that live state moved."""
+def plan_report(
+    session: Session, judged: Judged, expires_at: int | None = None, joint: Together | None = None
+) -> PlanReport:
+    """A plan made in this session, with what it does to tenants, and what it breaks together with others. Raises
+    ComputeError: events are read where a base tells that live state moved."""
     moved = undone(judged.plan, session.read_history)
-    return of_plan(judged.plan, header(session, expires_at), judged.does, judged.taken, moved)
+    return of_plan(judged.plan, header(session, expires_at), judged.does, judged.taken, moved, joint)

@@ -92,14 +92,14 @@ def _first(case: Case) -> dict[str, Operation]:
 
 def tallies(pools: Sequence[Sold], limit: float | None) -> Iterator[Tally]:
     """Pools over the limit after the plan that are so by it."""
-    if limit is not None and (over := [sold for sold in _over(pools, limit) if sold.is_of_plan]):
+    if limit is not None and (found := [sold for sold in over(pools, limit) if sold.is_of_plan]):
         yield Tally(
             name="oversell",
-            number=len(over),
+            number=len(found),
             limit=0,
-            says=f"{count(len(over), 'pool')} oversold: {listed([str(sold) for sold in over], 'pool')}",
+            says=f"{count(len(found), 'pool')} oversold: {listed([str(sold) for sold in found], 'pool')}",
             may=f"maxOversell is {limit:g}",
-            first=over[0].first,
+            first=found[0].first,
         )
 
 
@@ -113,14 +113,15 @@ def told(pools: Sequence[Sold], limit: float | None) -> list[Problem]:
         message = f"no GPU is known to be there, so maxOversell was not held against what is sold: {names}"
         source = blind[0].first.source
         found.append(Problem(UNCHECKED, "guard.oversell", message, severity="unchecked", source=source))
-    if still := [sold for sold in _over(pools, limit) if not sold.is_of_plan]:
+    if still := [sold for sold in over(pools, limit) if not sold.is_of_plan]:
         names = listed([str(sold) for sold in still], "pool")
         message = f"over maxOversell of {limit:g} before this plan, which lets nobody book more: {names}"
         found.append(Problem(BLOCKED, "guard.oversell", message, severity="warning", source=still[0].stated))
     return found
 
 
-def _over(pools: Sequence[Sold], limit: float) -> list[Sold]:
+def over(pools: Sequence[Sold], limit: float) -> list[Sold]:
+    """Those of which more is sold than the limit lets."""
     # The decimal number that the files write: the nearest binary one to 1.15 is less.
     most = Fraction(str(limit))
     return [sold for sold in pools if sold.ratio is not None and sold.ratio > most]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import agreement, capacity, operations, problems, undone
+from fleetctl.outline import agreement, capacity, operations, problems, together, undone
 from fleetctl.outline.head import NO_BASE, base, commit, files, head, live, outside, selection
 from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
@@ -48,6 +48,7 @@ def outline(report: PlanReport, *, verbose: bool) -> Outline:
             _gains(report),
             operations.section(report["operations"], drift, verbose=verbose),
             problems.section(report["findings"], verbose=verbose),
+            together.section(report, verbose=verbose),
             Section(title="Notes", items=tuple(_notes(report["notes"], verbose))),
             capacity.shares(report["capacity"]["shares"], verbose=verbose),
             capacity.stock(report["capacity"]["stock"], verbose=verbose),
@@ -64,6 +65,8 @@ def _facts(report: PlanReport) -> Mapping[str, str]:
         "files": files(summary["entries"], summary["offers"]) + commit(report["commit"]),
         "live": live(as_of, snapshot=report["snapshot"]),
     }
+    if "together" in report:
+        facts["with"] = together.fact(report["together"])
     if report["selection"]:
         facts["part"] = selection(report["selection"])
     if report["prune"]:
@@ -149,6 +152,8 @@ def _closing(report: PlanReport) -> Iterator[Sentence]:
         yield from _free(report)
         if found:
             yield (Words(f"Found: {found}.", "notice"),)
+    if "together" in report:
+        yield together.closing(report["together"])
     yield (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import drifted, operations, undone, values
+from fleetctl.outline import drifted, operations, together, undone, values
 from fleetctl.outline.problems import place
 from fleetctl.words import AT_BASE
 
@@ -84,6 +84,8 @@ def results(report: Report) -> Iterator[Result]:
 
 def _of_plan(report: PlanReport) -> Iterator[Result]:
     yield from _problems(report["findings"])
+    if "together" in report:
+        yield from _problems(together.told(report["together"]), "together")
     drift = undone.by_number(report)
     yield from (_operation(operation, drift.get(operation["n"])) for operation in report["operations"])
 
@@ -116,12 +118,12 @@ def _of_diff(report: FleetDiffReport) -> Iterator[Result]:
         )
 
 
-def _problems(problems: Iterable[Problem]) -> Iterator[Result]:
+def _problems(problems: Iterable[Problem], group: str = "findings") -> Iterator[Result]:
     for problem in problems:
         path, message, source = escape(problem["path"]), escape(problem["message"]), problem["source"]
         rule = escape(problem["rule"] or problem["code"])
         yield Result(
-            group="findings",
+            group=group,
             name=path or (place(source) if source else rule),
             rule=rule,
             status=_SEVERITIES[problem["severity"]],

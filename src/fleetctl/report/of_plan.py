@@ -15,8 +15,10 @@ from fleetctl.guards import Tally
 from fleetctl.plan import Inverse, Operation, Plan
 from fleetctl.plan.operation import ACTIONS
 from fleetctl.report import forms, parts, problems, tenants
+from fleetctl.report.of_together import of_together
 from fleetctl.report.parts import Header
 from fleetctl.spelling import checksum, seal
+from fleetctl.together.joint import Together
 
 _MOST_FOREIGN = 100
 """Of what is nobody's business here no more are named."""
@@ -24,12 +26,18 @@ _NOT_KEPT = "its old value is sensitive and is not kept"
 
 
 def of_plan(
-    plan: Plan, header: Header, does: Consequences, taken: Iterable[Tally] = (), undone: Sequence[Undone] = ()
+    plan: Plan,
+    header: Header,
+    does: Consequences,
+    taken: Iterable[Tally] = (),
+    undone: Sequence[Undone] = (),
+    together: Together | None = None,
 ) -> forms.PlanReport:
-    """The plan as JSON, with what it does to tenants, what guards count of that, and what of it is not of this
-    change."""
+    """The plan as JSON, with what it does to tenants, what guards count of that, what of it is not of this change, and
+    what it breaks together with others."""
     report: forms.PlanReport = {
         **parts.headed(header),
+        **_asked(together),
         "kind": "plan",
         "sequence": plan.sequence,
         "base": parts.base(plan.comparison),
@@ -58,6 +66,10 @@ def of_plan(
     report["seal"] = seal(report, header.digest_key)
     report["checksum"] = checksum(report)
     return report
+
+
+def _asked(together: Together | None) -> forms.AskedOfPlan:
+    return {} if together is None else {"together": of_together(together)}
 
 
 def _operation(operation: Operation, facts: PoolFacts) -> forms.Operation:

@@ -55,6 +55,7 @@ FLAGS = {
     "--snapshot": "--snapshot live.json",
     "--reason": "--reason why",
     "--allow": "--allow withdrawals=0 --reason why",
+    "--with": "--with HEAD",
     "--out": "--out written",
     "--detailed-exitcode": "--detailed-exitcode",
     "--check": "--check",

@@ -222,6 +222,26 @@ def stock(site: str, schedulable: int | None, **fields: Any) -> Any:
 STOCK = [stock("site_ams1", None, oversellBefore=None, oversellAfter=None), stock("site_fra1", 64)]
 
 
+TOGETHER = {
+    "revisions": [{"ref": "origin/more-h100", "commit": COMMIT}, {"ref": "site-ams1", "commit": COMMIT[::-1]}],
+    "findings": [
+        {
+            **problem(rule="together.wish", path="pools[fra1-a].policy.password", message="it is wished differently"),
+            "parties": [
+                {"ref": None, "source": source(9), "wish": SENSITIVE},
+                {"ref": "origin/more-h100", "source": source(12), "wish": {"from": "vault"}},
+                {"ref": "site-ams1", "source": None},
+            ],
+        },
+        {
+            **problem(severity="warning", rule="together.oversell", message="all pools promise 72 H100 GPUs"),
+            "source": None,
+            "parties": [{"ref": "site-ams1", "source": source(3, "ams1.yaml")}, {"ref": None, "source": None}],
+        },
+    ],
+}
+
+
 def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
     """A blocked plan with one of everything; with `operations` one that does those and finds nothing."""
     rich = operations is None
@@ -284,7 +304,8 @@ def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
             "blocked": rich,
         },
     }
-    return msgspec.convert({**report, **fields}, forms.PlanReport)
+    asked = {"together": TOGETHER} if rich else {}
+    return msgspec.convert({**report, **asked, **fields}, forms.PlanReport)
 
 
 def outcome(n: int, status: str = "done", **fields: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from fleetctl.report.forms.shared import (
     Action,
@@ -142,6 +142,37 @@ class GuardCount(TypedDict):
     limit: int
 
 
+class Party(TypedDict):
+    """One that has a part in what breaks together: a branch by its `ref`, null for the files at hand. `source` is a
+    place in its own files, null where there is no single one; `wish` what it asks for, where the wishes are what
+    breaks: one that is left out asks for nothing there."""
+
+    ref: str | None
+    source: Source | None
+    wish: NotRequired[Json]
+
+
+class JointProblem(Problem):
+    """A problem that no plan has alone: an `error` would block the plan of all together. `source` is a place in the
+    files at hand, where these have a part in it."""
+
+    parties: list[Party]
+
+
+class Revision(TypedDict):
+    """A revision as it was asked for, and its commit."""
+
+    ref: str
+    commit: str
+
+
+class Together(TypedDict):
+    """What the plan, and what revisions changed since they left HEAD, break only together."""
+
+    revisions: list[Revision]
+    findings: list[JointProblem]
+
+
 class PlanSummary(Compared):
     """Counts of operations by action, and of findings. `changedPools` are entries, `foreign` live pools that are no
     business of this fleet; `drift` counts the plan's own by kind, null without a base. A blocked plan is not applied,
@@ -158,7 +189,14 @@ class PlanSummary(Compared):
     blocked: bool
 
 
-class PlanReport(Headed):
+class AskedOfPlan(TypedDict, total=False):
+    """What stands in a plan only where it was asked for: what it breaks `together` with revisions, which changes
+    nothing of the plan, nor of whether it is blocked."""
+
+    together: Together
+
+
+class PlanReport(Headed, AskedOfPlan):
     """A plan, and the file that `plan --out` writes. `digest` is of what will be done, `inputs` of what the files wish,
     `checksum` of the whole file without itself; `seal` is of the whole file too, under the tenant's key, so that apply
     takes no other. `sequence` is the owner's last event in the live state. `base` of null: the files were compared with
@@ -178,7 +216,7 @@ class PlanReport(Headed):
     digest: str
     checksum: str
     seal: str
-    expiresAt: int | None  # noqa: N815 (JSON is camelCase)
+    expiresAt: int | None
     allow: dict[str, int]
     reason: str | None
     operations: list[Operation]

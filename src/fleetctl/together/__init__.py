@@ -1,0 +1,3 @@
+"""Branches beside the files at hand: `merging` puts together what each of them wishes, by the `fields` of entries, and
+`joint` finds what breaks of that only together, beside what is known of each `part` alone.
+"""

@@ -1,0 +1,205 @@
+"""The files at hand, and on top of them what each branch changed since it went its own way.
+
+Field by field, since the lines of files are not what breaks. A branch that lacks what another one changed does not wish
+it back: what it has as it was where it left the others is none of its doing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any
+
+from better_compute.domain.problems import Source
+from fleetctl.base.branches import Branch
+from fleetctl.desired import Check, Desired, Guards, PoolEntry
+from fleetctl.diff import ABSENT
+from fleetctl.paths import Path
+from fleetctl.spelling import canonical_json
+from fleetctl.together import fields as parts
+from fleetctl.together.fields import rebuilt, same, standing
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What one side wishes of a field: `ref` of None are the files at hand, `value` of ABSENT wishes that it goes."""
+
+    ref: str | None
+    value: Any
+    source: Source | None
+
+
+@dataclass(slots=True)
+class Clash:
+    """Wishes that contradict each other: of the field of a pool at `path`, or of the pool as a whole, where the values
+    tell what becomes of it. `twice`: the wishes are alike, but stand in several files, and would stand there twice."""
+
+    entry: PoolEntry
+    path: Path
+    wishes: list[Wish]
+    twice: bool = False
+
+
+@dataclass(slots=True)
+class Merging:
+    """`desired` is what all that was taken wishes together; of wishes that clash the first."""
+
+    desired: Desired
+    clashes: dict[tuple[str, Path, bool], Clash] = field(default_factory=dict)
+    _takers: dict[str, list[tuple[str, PoolEntry | None]]] = field(default_factory=dict)
+    """Who changed each entry so far, with that one's own."""
+    _files: Desired | None = None
+
+    def take(self, branch: Branch) -> None:
+        """Take what a branch changed. Linear in its entries."""
+        self._files = self._files or self.desired
+        entries = dict(self.desired.entries)
+        theirs = branch.desired.entries if branch.desired else {}
+        left = [was.entries if was else {} for was in branch.left]
+        for pool_id in sorted(theirs.keys() | {pool_id for was in left for pool_id in was}):
+            their, was = theirs.get(pool_id), [each.get(pool_id) for each in left]
+            if any(same(their, each) for each in was):
+                continue
+            entry = self._merged(pool_id, entries.get(pool_id), their, was, branch.ref)
+            if entry is None:
+                entries.pop(pool_id, None)
+            else:
+                entries[pool_id] = entry
+            self._takers.setdefault(pool_id, []).append((branch.ref, their))
+        self.desired = replace(self.desired, entries={pool_id: entries[pool_id] for pool_id in sorted(entries)})
+        if branch.desired is not None:
+            self.desired = governed(self.desired, branch.desired, [was for was in branch.left if was])
+
+    def _merged(
+        self, pool_id: str, ours: PoolEntry | None, theirs: PoolEntry | None, was: Sequence[PoolEntry | None], ref: str
+    ) -> PoolEntry | None:
+        """The entry of a pool that a branch changed; `was` are those that it had where it left."""
+        side = _Side(pool_id, ref, ours, theirs, was)
+        for path in side.twice():
+            self._clash(side, path, _at(ours, path), _at(theirs, path), twice=True)
+        if same(ours, theirs):
+            return ours
+        if any(same(ours, each) for each in was):
+            return theirs
+        if ours is None or theirs is None or standing(ours) != standing(theirs):
+            self._clash(side, (), _becomes(ours), _becomes(theirs))
+            return ours
+        maps = [parts.fields(each) for each in was]
+        found = _three_way((), maps, parts.fields(ours), parts.fields(theirs), partial(self._clash, side))
+        return rebuilt(found, ours, theirs)
+
+    def _clash(self, side: _Side, path: Path, ours: Any, theirs: Any, *, twice: bool = False) -> None:
+        """Note that a branch wishes otherwise than what was there before."""
+        entry = side.ours or side.theirs
+        assert entry is not None
+        key = side.pool_id, path, twice
+        if key not in self.clashes:
+            self.clashes[key] = Clash(entry, path, [*self._before(side, path, ours)], twice)
+        self.clashes[key].wishes.append(Wish(side.ref, theirs, _source(side.theirs, path)))
+
+    def _before(self, side: _Side, path: Path, value: Any) -> Iterator[Wish]:
+        """Whose wish a value was before: the files', and those of branches."""
+        own = self._files.entries.get(side.pool_id) if self._files else None
+        if _equal(_at(own, path), value) and not (side.ours is not own and any(same(own, each) for each in side.was)):
+            yield Wish(None, value, _source(own, path))
+        for ref, entry in self._takers.get(side.pool_id, ()):
+            if _equal(_at(entry, path), value):
+                yield Wish(ref, value, _source(entry, path))
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The entry of a pool as a branch has it, beside the one that it meets, and those that it had where it left."""
+
+    pool_id: str
+    ref: str
+    ours: PoolEntry | None
+    theirs: PoolEntry | None
+    was: Sequence[PoolEntry | None]
+
+    def twice(self) -> Iterator[Path]:
+        """What two sides added in two files, which would stand there twice once they are merged: the pool, or offers
+        of it."""
+        ours, theirs = self.ours, self.theirs
+        if ours is None or theirs is None:
+            return
+        if not any(self.was) and ours.place.document.file != theirs.place.document.file:
+            yield ()
+            return
+        for tenant_id in sorted(ours.offer_places.keys() & theirs.offer_places.keys()):
+            is_new = not any(each and tenant_id in each.offers for each in self.was)
+            places = ours.offer_places[tenant_id], theirs.offer_places[tenant_id]
+            if is_new and places[0].document.file != places[1].document.file:
+                yield "offers", tenant_id
+
+
+def merged(desired: Desired, branches: Iterable[Branch]) -> Merging:
+    """The files with what each branch changed, in the order of these."""
+    merging = Merging(desired)
+    for branch in branches:
+        merging.take(branch)
+    return merging
+
+
+def governed(ours: Desired, theirs: Desired, was: Sequence[Desired]) -> Desired:
+    """Ours with the limits that theirs changed: of a guard the stricter holds, and a check that they added."""
+    guards = ours.guards
+    for name in (each.name for each in fields(Guards)):
+        value = getattr(theirs.guards, name)
+        held = [getattr(each.guards, name) for each in was]
+        if isinstance(value, frozenset | tuple):  # of names and windows those count that are new
+            value = type(value)(one for one in value if not any(one in each for each in held))
+        if value not in held:
+            guards = guards.stricter(replace(guards, **{name: value}))
+    added = [check for check in theirs.checks if not any(check in each.checks for each in was)]
+    checks: dict[Check, None] = dict.fromkeys((*ours.checks, *added))
+    return replace(ours, guards=guards, checks=tuple(checks))
+
+
+def _three_way(path: Path, was: Sequence[Any], ours: Any, theirs: Any, clash: Callable[[Path, Any, Any], None]) -> Any:
+    """The value of a field that may be a map; `was` are those of which a change is told."""
+    if _equal(ours, theirs) or any(_equal(theirs, each) for each in was):
+        return ours
+    if any(_equal(ours, each) for each in was):
+        return theirs
+    if not (isinstance(ours, dict) and isinstance(theirs, dict)):
+        clash(path, ours, theirs)
+        return ours
+    maps = [each if isinstance(each, dict) else {} for each in was]
+    found = {}
+    for name in dict.fromkeys((*ours, *theirs)):
+        before = [each.get(name, ABSENT) for each in maps]
+        value = _three_way((*path, name), before, ours.get(name, ABSENT), theirs.get(name, ABSENT), clash)
+        if value is not ABSENT:
+            found[name] = value
+    return found
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """As JSON tells values apart: 1 and true are two."""
+    if one is ABSENT or other is ABSENT:
+        return one is other
+    return canonical_json(one) == canonical_json(other)
+
+
+def _becomes(entry: PoolEntry | None) -> str:
+    found = standing(entry)
+    return "changed" if found == "kept" else found
+
+
+def _at(entry: PoolEntry | None, path: Path) -> Any:
+    """What an entry has at a path; of the whole what becomes of the pool."""
+    value: Any = parts.fields(entry) if path else _becomes(entry)
+    for step in path:
+        value = value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
+    return value
+
+
+def _source(entry: PoolEntry | None, path: Path) -> Source | None:
+    if entry is None:
+        return None
+    if path[:1] == ("offers",) and len(path) > 1:
+        place = entry.offer_places.get(path[1])
+        return place.source(*path[2:]) if place else entry.place.source("offers")
+    return entry.place.source(*path)
