@@ -56,7 +56,7 @@ def before(units: int) -> list[dict[str, Any]]:
 def after(units: int) -> list[dict[str, Any]]:
     """As many operations of every kind."""
     new = {"maxPending": "7d", "hugepages": {"1Gi": 8}}
-    lowered: Sequence[dict[str, Any]] = ({}, {"ownerQuota": {"gpu": 64}})
+    lowered: tuple[dict[str, Any], ...] = ({}, {"ownerQuota": {"gpu": 64}})
     return [
         *(entry(f"change-{n}", {"acme": 9}, policy=new, **lowered[n % 2]) for n in range(10 * units)),
         *(entry(f"leave-{n}", {"acme": 8}) for n in range(5 * units)),
@@ -219,11 +219,7 @@ class Story:
                     self._play(points)
                 finally:
                     self._run.process.kill()
-                assert self.is_settled(), "the next plan is not empty"
-
-    def is_settled(self) -> bool:
-        """Whether the next plan is empty."""
-        return self.home.run("plan", "--detailed-exitcode").code == 0
+                assert self.home.run("plan", "--detailed-exitcode").code == 0, "the next plan is not empty"
 
     def _play(self, points: Sequence[Point]) -> None:
         self.strike.arm(points[0], self._kill)
