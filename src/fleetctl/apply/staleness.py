@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from better_compute.domain.policy.urls import mask_message
 from fleetctl import history
 from fleetctl.apply.saved import SavedOperation, SavedPlan
 from fleetctl.errors import EXIT_STALE, Stop
@@ -55,7 +56,8 @@ def check_rest(saved: SavedPlan, plan: Plan, client: Client) -> None:
     if moved or differing:
         message = "the plan is stale: the live state is not the one it was made for"
         kept = _holding(_held(rest, plan, last, saved), len(saved.operations) - len(rest))
-        raise Stop(EXIT_STALE, message, (*differing, *told(moved, names), kept), NEW_PLAN, "plan.stale")
+        details = (*differing, *_found_since(saved, plan), *told(moved, names), kept)
+        raise Stop(EXIT_STALE, message, details, NEW_PLAN, "plan.stale")
 
 
 def told(events: Iterable[LastEvent], names: Mapping[str, str]) -> list[str]:
@@ -88,6 +90,12 @@ def differences(rest: Sequence[SavedOperation | Operation], plan: Plan) -> list[
 def object_name(name: str, subject: Subject) -> str:
     """`fra1-a`, or `fra1-a for acme`."""
     return name if subject[1] is None else f"{name} for {subject[1]}"
+
+
+def _found_since(saved: SavedPlan, plan: Plan) -> list[str]:
+    """What the plan made now tells and the saved one does not: a booking moves no object, and may be why."""
+    before = {finding["message"] for finding in saved.report["findings"]}
+    return [message for finding in plan.findings if (message := mask_message(finding.message)) not in before]
 
 
 def _held(rest: Sequence[SavedOperation], plan: Plan, last: History, saved: SavedPlan) -> int:
