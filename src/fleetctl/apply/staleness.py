@@ -93,9 +93,11 @@ def object_name(name: str, subject: Subject) -> str:
 
 
 def _found_since(saved: SavedPlan, plan: Plan) -> list[str]:
-    """What the plan made now tells and the saved one does not: a booking moves no object, and may be why."""
+    """What the plan made now tells and the saved one does not: a booking moves no object, and may be why. What guards
+    say of the plan is none of that."""
     before = {finding["message"] for finding in saved.report["findings"]}
-    return [message for finding in plan.findings if (message := mask_message(finding.message)) not in before]
+    messages = (mask_message(found.message) for found in plan.findings if not found.rule.startswith("guard."))
+    return [message for message in messages if message not in before]
 
 
 def _held(rest: Sequence[SavedOperation], plan: Plan, last: History, saved: SavedPlan) -> int:
