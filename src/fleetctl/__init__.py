@@ -10,6 +10,7 @@ neither.
 - `outline`: a report in words, without markup;
 - `report`: what a command found or did, as data; `session`: files and live state, both read;
 - `together`: what plans of several branches break only together;
+- `undo`: what takes an apply back, found in its report and in what happened since;
 - `preflight`, `guards` and `checks` judge a plan, and `apply` is the only writer; `drift` says what moved, and who did
   it; `explain` shows one pool from all sides; `export` and `snapshot` write live state down; `fleet_tests` hold plans
   against what was expected; `outputs` are the files that a command is to write, and `notify` tells a webhook;

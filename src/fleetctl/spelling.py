@@ -53,12 +53,12 @@ def sha256(value: Any) -> str:
 
 
 def checksum(document: Mapping[str, Any]) -> str:
-    """SHA-256 of a plan file without its own `checksum`."""
+    """SHA-256 of a report, as its file has it, without its own `checksum`."""
     return sha256({name: value for name, value in document.items() if name != "checksum"})
 
 
 def seal(document: Mapping[str, Any], key: bytes) -> str:
-    """HMAC of a plan file without `seal` and `checksum`: whoever has not the key can make no other file of it."""
+    """HMAC of a report without `seal` and `checksum`: whoever has not the key can make no other file of it."""
     import msgspec  # as above
 
     sealed = {name: value for name, value in document.items() if name not in ("seal", "checksum")}

@@ -29,14 +29,14 @@ ALLOWED = (*(word for name, n in _PASS.items() for word in ("--allow", f"{name}=
 SLOW = list(HealthCheck)
 
 
-def settle(home: Home, fleet: Fleet, random: Random) -> bool:
+def settle(home: Home, fleet: Fleet, random: Random, *flags: str | Path) -> bool:
     """Write the files and apply them; False where the rules refuse what is wished."""
     home.directory = home.database.parent / f"spelling-{len(list(home.database.parent.iterdir()))}"
     home.directory.mkdir()
     # An adopted pool would have to be there; here it is made under its key.
     pools = [{name: value for name, value in pool.items() if name != "id"} for pool in fleet.pools]
     write(Fleet({**fleet.root, "server": {"embedded": str(home.database)}}, pools), home.directory, random)
-    ran = home.run("apply", "--yes", *ALLOWED)
+    ran = home.run("apply", "--yes", *ALLOWED, *flags)
     assert ran.code in (0, 3), ran.said
     return ran.code == 0
 

@@ -45,6 +45,11 @@ _REASONS: Final[Entries] = {
         "A pool that goes is named, so that a lost file takes none away.",
         "Take the field away if the pool is to stay.",
     ),
+    "undo": Entry(
+        "An apply is taken back: the object is made again what it was before.",
+        "`apply --undo REPORT` plans it from the report of that apply, and not from the files.",
+        "Revert the files too, or the next plan brings the change back.",
+    ),
     "intent": Entry(
         "The files moved away from the base: this is the change that somebody made.",
         "With --base a plan tells what a change wishes from what live state did by itself.",

@@ -160,8 +160,13 @@ RUNNING: Final[Entries] = {
     ),
     "report.file": Entry(
         "The file is no report of this version, or was altered.",
-        "What is shown must be what was written.",
+        "What is shown, or taken back, must be what was written.",
         "Name a file that `fleetctl` kept, or what it printed as JSON, unchanged.",
+    ),
+    "report.target": Entry(
+        "The report is of an apply to another server, tenant, caller or fleet.",
+        "What was done elsewhere cannot be taken back here.",
+        "Take it back with the files of that fleet.",
     ),
     "snapshot.file": Entry(
         "The file is no snapshot of this version, or was cut or altered.",
@@ -212,6 +217,16 @@ RUNNING: Final[Entries] = {
         "A token is to be made for an identity that is not there.",
         "A token is somebody's.",
         "Create the identity first, or correct its name.",
+    ),
+    "undo.left": Entry(
+        "An operation of the report is not taken back.",
+        "It has no inverse (an archived pool is not revived, an old secret is not kept), or it was not this apply's.",
+        "Change the files to what should be there.",
+    ),
+    "undo.moved": Entry(
+        "What the apply did was changed since, by somebody else or a later apply.",
+        "To take it back would take theirs with it; nothing was written.",
+        "Leave it out by --only or --except, or take back the later apply first.",
     ),
     "version": Entry(
         "The object has another version than the one that the write names.",

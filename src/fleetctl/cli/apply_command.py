@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +12,9 @@ from fleetctl.cli import frame, options, streams, values
 from fleetctl.cli.dialogue import Dialogue
 from fleetctl.cli.named import FILE
 from fleetctl.cli.options import Common
+
+if TYPE_CHECKING:
+    from fleetctl.request import Request
 
 
 @click.command(
@@ -21,6 +25,7 @@ from fleetctl.cli.options import Common
         "fleetctl apply",
         "fleetctl apply fleet/ --plan plan.json --report report.json",
         "fleetctl apply fleet/ --expect DIGEST",
+        "fleetctl apply fleet/ --undo report.json",
     ),
 )
 @options.common(
@@ -36,6 +41,12 @@ from fleetctl.cli.options import Common
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--plan", "plan_file", type=FILE, metavar="FILE", help="Run what this plan file approves, or its rest.")
 @click.option("--expect", metavar="DIGEST", callback=values.digest, help="Run the plan of this digest alone.")
+@click.option(
+    "--undo",
+    type=FILE,
+    metavar="REPORT",
+    help="Take back what this report of an apply tells, as far as that can be; the files must be reverted too.",
+)
 @click.option("--parallelism", type=click.IntRange(1, 64), default=10, show_default=True, help="Calls at a time.")
 @click.option("--journal", type=FILE, metavar="FILE", help="Keep every attempt, as JSON lines.")
 @click.option(
@@ -45,15 +56,29 @@ from fleetctl.cli.options import Common
     metavar="FILE",
     help="Write the report, as JSON; one that is there is removed before anything is done.",
 )
-def command(common: Common, yes: bool, plan_file: Path | None, expect: str | None, **how: Any) -> int:
+def command(
+    common: Common, yes: bool, plan_file: Path | None, expect: str | None, undo: Path | None, **how: Any
+) -> int:
     from fleetctl.flow.apply import How, apply
+    from fleetctl.flow.undo import undo as take_back
 
-    files = {"--plan": plan_file, "--journal": how["journal"], "--report": how["report_file"]}
-    options.check_apart(common.request, files)
+    _check(common.request, plan_file, undo, how)
     asks = not (yes or plan_file is not None or expect is not None)
     dialogue = Dialogue(common, approved=not asks)
     tell = dialogue.progress.tell
     orders = How(plan_file=plan_file, expect=expect, approve=dialogue.approve, asks=asks, progress=tell, **how)
     with dialogue.progress:
-        finished = apply(common.request, orders)
+        finished = take_back(common.request, orders, undo) if undo else apply(common.request, orders)
     return streams.finish(finished, common.format, verbose=common.verbose)
+
+
+def _check(request: Request, plan_file: Path | None, undo: Path | None, how: Mapping[str, Any]) -> None:
+    """Raises click.UsageError for a file that is named twice, and for flags that ask for something else than the report
+    tells that is to be undone."""
+    files = {"--plan": plan_file, "--undo": undo, "--journal": how["journal"], "--report": how["report_file"]}
+    options.check_apart(request, files)
+    frame = request.frame
+    others = {"--plan": plan_file, "--base": frame.base_ref, "--base-dir": frame.base_dir, "--prune": frame.prune}
+    wrong = next((flag for flag, value in others.items() if value), None)
+    if undo is not None and wrong is not None:
+        raise click.UsageError(f"--undo takes back what its report tells, and goes without {wrong}")

@@ -42,9 +42,10 @@ from fleetctl.report.plan_file import saved_plan
 from fleetctl.report.saved import file_bytes
 from fleetctl.request import Frame, Request
 from fleetctl.session.opening import Session, opened, read, read_again
+from fleetctl.undo import Back
 from fleetctl.words import short
 
-_BLOCKED_SINCE = "What blocks this plan is new since it was asked about: nothing was written"
+BLOCKED_SINCE = "What blocks this plan is new since it was asked about: nothing was written"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,7 @@ def apply(request: Request, how: How) -> Finished:
             request = _agreed(request, saved, wished, session.live)
             kept.check(request, wished)  # its base is read too
             session = session.asking(request)
-        _check_caller(session)
+        check_caller(session)
         # 4. Make the plan; 5. judge it by rules and guards.
         found = judged(session)
         report = plan_report(session, found)
@@ -91,21 +92,28 @@ def apply(request: Request, how: How) -> Finished:
         if found.plan.blocked:
             return Finished(report, EXIT_BLOCKED, _why_blocked(saved, found.plan, session) if saved else ())
         # 7. Ask; what somebody approves is judged once more, as it is by then.
-        session, found = _answered(session, found, report, how)
+        session, found = answered(session, found, report, how)
         if found.plan.blocked:
-            return Finished(plan_report(session, found), EXIT_BLOCKED, (_BLOCKED_SINCE,))
-        return _carried_out(replace(found.plan, digest=digest), session, how, kept)
+            return Finished(plan_report(session, found), EXIT_BLOCKED, (BLOCKED_SINCE,))
+        return carried_out(replace(found.plan, digest=digest), session, how, kept)
 
 
-def _answered(session: Session, shown: Judged, report: PlanReport, how: How) -> tuple[Session, Judged]:
-    """The plan as it is once it was approved. While a question stands the live state moves, and bookings, which guards
-    judge, change no precondition. Raises Stop where it is not approved, or is another plan by then."""
+def answered(
+    session: Session,
+    shown: Judged,
+    report: PlanReport,
+    how: How,
+    again: Callable[[Session], Session] = read_again,
+) -> tuple[Session, Judged]:
+    """The plan as it is once it was approved, of a session that is read `again`. While a question stands the live state
+    moves, and bookings, which guards judge, change no precondition. Raises Stop where it is not approved, or is another
+    plan by then."""
     if (shown.plan.operations or shown.plan.findings) and not how.approve(report):
         raise Stop(EXIT_ERROR, "not approved: nothing was written")
     if not (how.asks and shown.plan.operations):
         return session, shown
     try:
-        session = read_again(session)
+        session = again(session)
         found = judged(session)
         approval.by_hand(shown.plan, found.plan, session.plane)
     except ComputeError as error:
@@ -115,14 +123,15 @@ def _answered(session: Session, shown: Judged, report: PlanReport, how: How) -> 
     return session, found
 
 
-def _carried_out(made: Plan, session: Session, how: How, kept: Kept) -> Finished:
+def carried_out(made: Plan, session: Session, how: How, kept: Kept, back: Back | None = None) -> Finished:
+    """The plan, run and told; `back`: what it takes back."""
     stop = Event()
     journaled = opened_journal(how.journal, clock.now, made.digest)
     with journaled as journal, interruptible(stop) as caught:
         # 8. Run it.
         outcomes = _run(made, session, how, journal, stop)
         # 9. Say what was done and what was not: also to whoever interrupts.
-        finished = of_apply(made, outcomes, header(session), how.approved_by, caught.name)
+        finished = of_apply(made, outcomes, header(session), how.approved_by, caught.name, back)
         remarks, is_kept = kept.write_done(lambda: file_bytes(finished))
     remarks += (journal.remark,) if journal.remark else ()
     code = _exit_code(outcomes, caught.name)
@@ -179,7 +188,7 @@ def _why_blocked(saved: SavedPlan, made: Plan, session: Session) -> tuple[str, .
     return tuple(filter(None, (lost, beside)))
 
 
-def _check_caller(session: Session) -> None:
+def check_caller(session: Session) -> None:
     """Pool ids derive from the files' caller, so nobody else may apply them."""
     if session.live.reader_id != session.desired.caller:
         message = f"apply needs the token of {session.desired.caller}, and this is {session.live.reader_id}'s"
@@ -214,6 +223,8 @@ def _change(made: Plan, session: Session) -> dict[str, Any]:
     """What every call names, and events keep as `via`."""
     override = session.request.override
     change: dict[str, Any] = {"fleet": made.scope.fleet, "digest": made.digest, "commit": session.commit}
+    if (undoes := made.comparison.asked.undoes) is not None:
+        change["undoes"] = undoes.digest
     if override.numbers:
         change["allow"] = dict(override.numbers)
     if override.reason is not None:

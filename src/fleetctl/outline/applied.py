@@ -11,10 +11,10 @@ from fleetctl.outline.head import outside
 from fleetctl.outline.operations import named
 from fleetctl.outline.problems import finding, place
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
-from fleetctl.words import count
+from fleetctl.words import count, short
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import ApplyReport, Outcome
+    from fleetctl.report.forms import ApplyReport, Outcome, Undo
 
 _SHOWN = 20
 _REST = {
@@ -41,11 +41,12 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
             Section(title="Failed", items=tuple(_failed(report["failed"]))),
             _waiting("Blocked", report["blocked"], verbose),
             _waiting("Not started", report["notStarted"], verbose),
+            _left(report["undo"]),
             Section(title="Done", items=tuple(_done(report["done"]))) if verbose else None,
         ),
         closing=(
-            (_sum(report),),
-            *agreement.left(report),
+            *(((_sum(report),),) if report["undo"] is None else _undone(report, report["undo"])),
+            *(agreement.left(report) if report["undo"] is None else ()),
             *(((Words(_REST[report["approvedBy"] == "digest"]),),) if summary["done"] < summary["operations"] else ()),
             (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True)),
         ),
@@ -78,6 +79,34 @@ def _sum(report: ApplyReport) -> Words:
         return Words(f"Applied: {count(summary['done'], 'operation')} done{part}.", "good")
     word = "Applied in part" if summary["done"] else "Not applied"
     return Words(f"{word}: {summary['done']:,} of {count(summary['operations'], 'operation')} done, {rest}.", "bad")
+
+
+def _undone(report: ApplyReport, undo: Undo) -> Iterator[Sentence]:
+    """How much was taken back, and what is to be done beside it, whatever that was."""
+    if report["summary"]["operations"]:
+        yield (_sum(report),)
+    else:
+        digest = Words(escape(short(undo["digest"])), foreign=True)
+        yield Words("Nothing is there to be taken back of the apply "), digest, Words(".")
+    if undo["already"]:
+        was = "was" if undo["already"] == 1 else "were"
+        yield (Words(f"{count(undo['already'], 'operation')} {was} taken back before."),)
+    if undo["left"]:
+        is_ = "is" if len(undo["left"]) == 1 else "are"
+        yield (Words(f"{count(len(undo['left']), 'operation')} of it {is_} not taken back.", "notice"),)
+    commit = Words(escape(short(undo["commit"] or "")), "notice", foreign=True)
+    of = (Words(" (that was of commit ", "notice"), commit, Words(")", "notice")) if undo["commit"] else ()
+    yield Words("Revert the files too", "notice"), *of, Words(": else the next plan brings the change back.", "notice")
+
+
+def _left(undo: Undo | None) -> Section | None:
+    if undo is None:
+        return None
+    items = (
+        Item(mark="!", subject=named(one), where=place(one["source"]), notes=(Words(escape(one["why"]), foreign=True),))
+        for one in undo["left"]
+    )
+    return Section(title="Not taken back", items=tuple(items))
 
 
 def _failed(outcomes: Sequence[Outcome]) -> Iterator[Item]:

@@ -166,6 +166,8 @@ def _event(event: ExplainedEvent) -> Iterator[str]:
         yield f"fleet {escape(str(via['fleet']))}"
     if via.get("commit"):
         yield f"commit {escape(short(str(via['commit'])))}"
+    if via.get("undoes"):
+        yield f"undoes apply {escape(short(str(via['undoes'])))}"
     if via.get("reason"):
         yield f"reason: {escape(str(via['reason']))}"
     if not via:

@@ -13,7 +13,7 @@ from fleetctl.outline.shape import Item, Section, Tone, Words
 from fleetctl.words import count, listed
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import Operation, Outcome, UndoneOperation
+    from fleetctl.report.forms import NotUndone, Operation, Outcome, UndoneOperation
 
 _DANGER = {"irreversible": 0, "withdraws": 1, "lowers": 2, "safe": 3}
 _DESTRUCTIVE = ("irreversible", "withdraws")
@@ -77,20 +77,20 @@ def is_destructive(operation: Operation) -> bool:
     return operation["severity"] in _DESTRUCTIVE
 
 
-def named(operation: Operation | Outcome) -> str:
+def named(operation: Operation | Outcome | NotUndone) -> str:
     """`offer fra1-h100 to acme`."""
     return " ".join(filter(None, (verb(operation), name(operation), whom(operation))))
 
 
-def verb(operation: Operation | Outcome) -> str:
+def verb(operation: Operation | Outcome | NotUndone) -> str:
     return _VERBS[operation["action"]]
 
 
-def name(operation: Operation | Outcome) -> str:
+def name(operation: Operation | Outcome | NotUndone) -> str:
     return escape(operation["key"] or operation["poolId"])
 
 
-def whom(operation: Operation | Outcome) -> str:
+def whom(operation: Operation | Outcome | NotUndone) -> str:
     """`to acme`; an empty text where it is about no tenant."""
     tenant = operation["toTenantId"]
     return "" if tenant is None else f"{_PREPOSITIONS.get(operation['action'], 'of')} {escape(tenant)}"

@@ -11,7 +11,7 @@ from fleetctl.outline import agreement, capacity, operations, problems, together
 from fleetctl.outline.head import NO_BASE, base, commit, files, head, live, outside, selection
 from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
-from fleetctl.words import count, time
+from fleetctl.words import count, short, time
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Note, PlanReport, Shift, Source, UndoneOperation
@@ -65,6 +65,8 @@ def _facts(report: PlanReport) -> Mapping[str, str]:
         "files": files(summary["entries"], summary["offers"]) + commit(report["commit"]),
         "live": live(as_of, snapshot=report["snapshot"]),
     }
+    if "undoes" in report:
+        facts["files"] = f"not asked: it takes back the apply {escape(short(report['undoes']))}"
     if "together" in report:
         facts["with"] = together.fact(report["together"])
     if report["selection"]:
@@ -166,6 +168,8 @@ def _sum(report: PlanReport) -> Iterator[Sentence]:
         unchanged = f"{summary['unchanged']:,} of {count(summary['entries'], 'pool')} unchanged"
         rest = f" (a part of the fleet: {outside(part)})" if part else ""
         yield Words("Plan:", "strong"), Words(f" {', '.join(sums)}; {unchanged}{rest}.")
+    elif "undoes" in report:
+        yield (Words("Nothing is there to be taken back."),)
     elif not summary["blocked"]:
         yield (agreement.no_changes(report),)
 

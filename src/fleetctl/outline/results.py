@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         FleetDiffReport,
         FleetTestResult,
         FormattedFile,
+        NotUndone,
         Operation,
         Outcome,
         PlanReport,
@@ -93,6 +94,7 @@ def _of_plan(report: PlanReport) -> Iterator[Result]:
 def _of_apply(report: ApplyReport) -> Iterator[Result]:
     for outcomes in (report["failed"], report["blocked"], report["notStarted"], report["done"]):
         yield from map(_outcome, outcomes)
+    yield from map(_not_undone, report["undo"]["left"] if report["undo"] else ())
 
 
 def _of_diff(report: FleetDiffReport) -> Iterator[Result]:
@@ -188,6 +190,17 @@ def _outcome(outcome: Outcome) -> Result:
         text=f"{operations.named(outcome)}: {outcome['status']}{f': {why}' if why else ''}",
         hint=escape(problem["hint"]) if problem else "",
         source=outcome["source"],
+    )
+
+
+def _not_undone(one: NotUndone) -> Result:
+    return Result(
+        group="outcomes",
+        name=operations.named(one),
+        rule="undo.left",
+        status="warned",
+        text=f"{operations.named(one)}: not taken back: {escape(one['why'])}",
+        source=one["source"],
     )
 
 

@@ -38,6 +38,18 @@ class Scope:
             "caller": self.caller,
         }
 
+    def unlike(self, now: Scope, was: str) -> tuple[str, ...]:
+        """What of the target is another now: `tenant: planned for acme, this is root`, where `was` is `planned for`."""
+        names = {
+            "server instance": "instance_id",
+            "tenant": "tenant_id",
+            "caller": "caller",
+            "fleet": "fleet",
+            "derivation": "derivation",
+        }
+        pairs = ((what, getattr(self, name), getattr(now, name)) for what, name in names.items())
+        return tuple(f"{what}: {was} {then}, this is {is_}" for what, then, is_ in pairs if then != is_)
+
 
 def content(operation: Operation, key: bytes) -> dict[str, Json]:
     """What an operation does and under which precondition, with nothing sensitive in clear: secrets enter as HMAC under

@@ -16,8 +16,9 @@ from fleetctl.live import Live
 from fleetctl.order import GivenUp, Ordering, arrange
 from fleetctl.plan.digest import Scope, content, inputs_digest, operation_digest, plan_digest
 from fleetctl.plan.findings import findings
-from fleetctl.plan.operation import Operation
+from fleetctl.plan.operation import Operation, Reason
 from fleetctl.plan.operations import operations
+from fleetctl.words import short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,11 @@ def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
     diff, settled = comparison.diff, comparison.desired
     scope = scope_of(settled, live)
     key = live.instance.digest_key
+    undoes = comparison.asked.undoes
     unordered = operations(diff, settled.tenant_id)
+    if undoes is not None:
+        reason = Reason("undo", f"it takes back what the apply {short(undoes.digest)} did")
+        unordered = [replace(operation, reason=reason) for operation in unordered]
     heirs = {pool.entry.pool_id: pool.heir.pool_id for pool in diff.pools if pool.heir}
     ordering = arrange([operation.command for operation in unordered], live.pools, heirs)
     contents = [content(operation, key) for operation in unordered]
@@ -75,7 +80,7 @@ def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
         scope=scope,
         comparison=comparison,
         operations=ordered,
-        findings=(*findings(comparison, live), *_cycles(ordering, unordered)),
+        findings=(*findings(comparison, live), *_cycles(ordering, unordered), *(undoes.left if undoes else ())),
         digest=plan_digest(scope, contents),
         inputs=inputs_digest(_inputs(comparison, written), key),
         sequence=live.sequence,

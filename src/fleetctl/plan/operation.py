@@ -21,7 +21,7 @@ from fleetctl.desired import Place
 from fleetctl.diff import Cause, Change
 
 Action = Literal["create", "update", "offer", "setQuota", "unoffer", "archive"]
-ReasonCode = Literal["new", "changed", "unstated", "replaced", "removed", "tombstone"]
+ReasonCode = Literal["new", "changed", "unstated", "replaced", "removed", "tombstone", "undo"]
 Severity = Literal["safe", "lowers", "withdraws", "irreversible"]
 
 ACTIONS: dict[type[Command], Action] = {

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from better_compute.domain.policy.secrets import mask_text
 from fleetctl.apply.journal import Outcome, Status
 from fleetctl.plan import Plan
 from fleetctl.report import forms, parts, problems
 from fleetctl.report.parts import Header
+from fleetctl.spelling import checksum, seal
+from fleetctl.undo import Back
 
 
 def of_apply(
@@ -17,15 +19,20 @@ def of_apply(
     header: Header,
     approved_by: forms.ApprovedBy,
     interrupted: str | None,
+    back: Back | None = None,
 ) -> forms.ApplyReport:
-    """The outcomes in the plan's order. `interrupted` is the signal that ended the run early."""
+    """The outcomes in the plan's order. `interrupted` is the signal that ended the run early, `back` the apply that the
+    plan takes back."""
     by_status: dict[Status, list[forms.Outcome]] = {"done": [], "failed": [], "blocked": [], "notStarted": []}
     for outcome in outcomes:
         by_status[outcome.status].append(of_outcome(outcome))
-    return {
+    report: forms.ApplyReport = {
         **parts.headed(header),
         "kind": "apply",
+        "sequence": plan.sequence,
         "digest": plan.digest,
+        "checksum": "",
+        "seal": "",
         "commit": header.commit,
         "allow": dict(header.allow),
         "reason": None if header.reason is None else mask_text(header.reason),
@@ -36,15 +43,12 @@ def of_apply(
         "failed": by_status["failed"],
         "blocked": by_status["blocked"],
         "notStarted": by_status["notStarted"],
-        "summary": {
-            **parts.compared(plan.comparison),
-            "operations": len(outcomes),
-            "done": len(by_status["done"]),
-            "failed": len(by_status["failed"]),
-            "blocked": len(by_status["blocked"]),
-            "notStarted": len(by_status["notStarted"]),
-        },
+        "undo": None if back is None else _undo(back),
+        "summary": _summary(plan, by_status),
     }
+    report["seal"] = seal(report, header.digest_key)
+    report["checksum"] = checksum(report)
+    return report
 
 
 def of_outcome(outcome: Outcome) -> forms.Outcome:
@@ -61,5 +65,37 @@ def of_outcome(outcome: Outcome) -> forms.Outcome:
         "problem": problems.problem(outcome.problem) if outcome.problem else None,
         "waitsFor": list(outcome.waits_for),
         "attempts": outcome.attempts,
+        "inverse": parts.inverse(operation.inverse),
         "source": problems.source(operation.source),
+    }
+
+
+def _summary(plan: Plan, by_status: Mapping[Status, Sequence[forms.Outcome]]) -> forms.ApplySummary:
+    return {
+        **parts.compared(plan.comparison),
+        "operations": sum(map(len, by_status.values())),
+        "done": len(by_status["done"]),
+        "failed": len(by_status["failed"]),
+        "blocked": len(by_status["blocked"]),
+        "notStarted": len(by_status["notStarted"]),
+    }
+
+
+def _undo(back: Back) -> forms.Undo:
+    return {
+        "digest": back.applied.digest,
+        "commit": back.applied.commit,
+        "already": len(back.already),
+        "left": [
+            {
+                "n": one.n,
+                "action": one.action,
+                "poolId": one.pool_id,
+                "key": one.key,
+                "toTenantId": one.to_tenant_id,
+                "why": mask_text(why),
+                "source": problems.source(one.source),
+            }
+            for one, why in back.left
+        ],
     }

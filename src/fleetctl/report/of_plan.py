@@ -12,7 +12,7 @@ from fleetctl.consequences import Consequences
 from fleetctl.consequences.grants import PoolFacts
 from fleetctl.drift import Moved, Undone
 from fleetctl.guards import Tally
-from fleetctl.plan import Inverse, Operation, Plan
+from fleetctl.plan import Operation, Plan
 from fleetctl.plan.operation import ACTIONS
 from fleetctl.report import forms, parts, problems, tenants
 from fleetctl.report.of_together import of_together
@@ -22,7 +22,6 @@ from fleetctl.together.joint import Together
 
 _MOST_FOREIGN = 100
 """Of what is nobody's business here no more are named."""
-_NOT_KEPT = "its old value is sensitive and is not kept"
 
 
 def of_plan(
@@ -37,7 +36,7 @@ def of_plan(
     what it breaks together with others."""
     report: forms.PlanReport = {
         **parts.headed(header),
-        **_asked(together),
+        **_asked(plan, together),
         "kind": "plan",
         "sequence": plan.sequence,
         "base": parts.base(plan.comparison),
@@ -68,8 +67,13 @@ def of_plan(
     return report
 
 
-def _asked(together: Together | None) -> forms.AskedOfPlan:
-    return {} if together is None else {"together": of_together(together)}
+def _asked(plan: Plan, together: Together | None) -> forms.AskedOfPlan:
+    asked: forms.AskedOfPlan = {}
+    if together is not None:
+        asked["together"] = of_together(together)
+    if plan.comparison.asked.undoes is not None:
+        asked["undoes"] = plan.comparison.asked.undoes.digest
+    return asked
 
 
 def _operation(operation: Operation, facts: PoolFacts) -> forms.Operation:
@@ -91,7 +95,7 @@ def _operation(operation: Operation, facts: PoolFacts) -> forms.Operation:
         "severity": operation.severity,
         "dependsOn": list(operation.depends_on),
         "precondition": dict(operation.precondition),
-        "inverse": _inverse(operation.inverse),
+        "inverse": parts.inverse(operation.inverse),
         "source": problems.source(operation.source),
         "digest": operation.digest,
     }
@@ -126,14 +130,6 @@ def _foreign(pool: Pool) -> forms.ForeignPool:
         "siteId": pool.site_id,
         "gpuModel": pool.gpu_model,
     }
-
-
-def _inverse(inverse: Inverse) -> forms.Inverse:
-    """An old value that may not be kept cannot be brought back."""
-    after = mask(inverse.after)
-    if after != inverse.after:
-        return {"action": None, "after": None, "why": _NOT_KEPT}
-    return {"action": inverse.action, "after": after, "why": inverse.why}
 
 
 def _summary(plan: Plan, undone: Sequence[Undone]) -> forms.PlanSummary:

@@ -12,17 +12,19 @@ from fleetctl.comparison.compare import Comparison
 from fleetctl.desired import Desired
 from fleetctl.diff import ABSENT, Change
 from fleetctl.identity import Note
+from fleetctl.plan import Inverse
 from fleetctl.report import forms
 from fleetctl.report.problems import source
 from fleetctl.spelling import FORMAT_VERSION
 
+_NOT_KEPT = "its old value is sensitive and is not kept"
 _NAMES = re.compile(r"[^.\[\]\"]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a report is of. Times are epoch milliseconds by the server's clock; `digest_key` seals a plan. `snapshot`:
-    the live state was read from a file."""
+    """What a report is of. Times are epoch milliseconds by the server's clock; `digest_key` seals a plan, and what an
+    apply did. `snapshot`: the live state was read from a file."""
 
     fleet: str
     tenant_id: str
@@ -39,6 +41,14 @@ class Header:
     reason: str | None = None
     expires_at: int | None = None
     snapshot: bool = False
+
+
+def inverse(found: Inverse) -> forms.Inverse:
+    """An old value that may not be kept cannot be brought back."""
+    after = mask(found.after)
+    if after != found.after:
+        return {"action": None, "after": None, "why": _NOT_KEPT}
+    return {"action": found.action, "after": after, "why": found.why}
 
 
 def headed(header: Header) -> forms.Headed:

@@ -1,4 +1,5 @@
-"""Reports as bytes, and back from them: one spelling of each plan, so that a file that was altered shows."""
+"""Reports as bytes, and back from them: one spelling of what is acted on, a plan or what an apply did, so that a file
+that was altered shows."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from fleetctl.report import forms, sides
 from fleetctl.spelling import FORMAT_VERSION, canonical_text, checksum
 
 _ALTERED = "the plan does not match its digest"
+_NOT_WRITTEN = "it is not, to the byte, what an apply wrote: it was altered"
 _NEW_PLAN = "make a new plan: this file was altered, cut short, or not written by this build"
 _HINT = "name a file as the run wrote it: by `--out`, by `apply --report`, or what `--format json` printed"
 
@@ -38,9 +40,18 @@ def read_plan(data: bytes) -> forms.PlanReport:
     return plan
 
 
+def kind_of(data: bytes) -> str | None:
+    """The kind of report that a file says it is; None where it says none."""
+    try:
+        kind = msgspec.json.decode(data, type=dict[str, Any]).get("kind")
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return kind if isinstance(kind, str) and kind in _forms() else None
+
+
 def read_report(data: bytes) -> forms.Report:
-    """The report of a file. A plan is the one that was written, to the byte; any other has all that its schema names,
-    and nothing else. Raises ComputeError."""
+    """The report of a file. A plan and the report of an apply are as they were written, to the byte; any other has all
+    that its schema names, and nothing else. Raises ComputeError."""
     try:
         document = msgspec.json.decode(data, type=dict[str, Any])
         kind = document.get("kind")
@@ -50,16 +61,23 @@ def read_report(data: bytes) -> forms.Report:
         if (version := document.get("formatVersion")) != FORMAT_VERSION:
             raise _refused(f"it is of formatVersion {version!r}, and this build reads {FORMAT_VERSION} alone")
         report: forms.Report = msgspec.convert(document, form)
+        altered = report["kind"] == "apply" and (file_bytes(report) != data or checksum(report) != report["checksum"])
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise _refused(f"it is no whole report: {error}") from error
     if report != document:
         raise _refused(f"it holds what no report of kind {kind} does")
+    if altered:
+        raise _refused(_NOT_WRITTEN)
     return report
+
+
+def _forms() -> dict[str, Any]:
+    return {get_args(get_type_hints(form)["kind"])[0]: form for form in get_args(forms.Report)}
 
 
 def _form(kind: object) -> Any:
     """The form of the reports of a kind."""
-    there = {get_args(get_type_hints(form)["kind"])[0]: form for form in get_args(forms.Report)}
+    there = _forms()
     if not isinstance(kind, str) or kind not in there:
         near = did_you_mean(kind, there) if isinstance(kind, str) else ""
         raise _refused(f"it is of kind {kind!r}, and there are {', '.join(sorted(there))}", near)

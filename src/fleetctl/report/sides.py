@@ -1,4 +1,4 @@
-"""Both sides of an operation, by its action: what a plan file must hold that is read."""
+"""Both sides of an operation, by its action, and what takes it back: what a file must hold that is acted on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, TypedDict
 
 import msgspec
 
-from fleetctl.report.forms import Operation
+from fleetctl.report.forms import Operation, Outcome
 
 Quota = dict[str, int]
 Policy = dict[str, Any] | Literal["(sensitive)"]
@@ -80,6 +80,21 @@ _FORMS: Final[dict[str, Any]] = {
 }
 
 
+class _Restored(TypedDict, total=False):
+    gpuModel: str
+    policy: dict[str, Any]
+
+
+_INVERSES: Final[dict[str, Any]] = {
+    "update": _Restored,
+    "offer": _Offer,
+    "setQuota": _Rows,
+    "unoffer": None,
+    "archive": _Archived,
+}
+"""What an inverse leaves, by its action."""
+
+
 def check(operations: list[Operation]) -> None:
     """Raises msgspec.ValidationError, with the path in the plan, where an operation's sides are none of its action."""
     for index, operation in enumerate(operations):
@@ -92,3 +107,17 @@ def check(operations: list[Operation]) -> None:
                 raise msgspec.ValidationError(
                     f"it holds what no {operation['action']} does - at `$.operations[{index}].{side}`"
                 )
+
+
+def check_inverse(outcome: Outcome) -> None:
+    """Raises msgspec.ValidationError where an operation has no inverse and it is not said why, or one that is none."""
+    action, after = outcome["inverse"]["action"], outcome["inverse"]["after"]
+    if action is None:
+        if not outcome["inverse"]["why"]:
+            raise msgspec.ValidationError("an operation has no inverse, and it is not said why")
+    elif (
+        action not in _INVERSES
+        or msgspec.convert(after, _INVERSES[action]) != after
+        or (outcome["toTenantId"] is None) != (action in ("update", "archive"))
+    ):
+        raise msgspec.ValidationError(f"no {action} takes an operation back so")

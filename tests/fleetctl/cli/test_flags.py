@@ -69,6 +69,7 @@ FLAGS = {
     "--offline": "--offline",
     "--plan": "--plan plan.json",
     "--expect": f"--expect {'0' * 64}",
+    "--undo": "--undo report.json",
     "--yes": "--yes",
 }
 """The arguments that are added."""
@@ -151,7 +152,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (home / "many" / f"{FILLER}-{n}.yaml").write_text(f"apiVersion: fleet/v1\npools:\n  - idempotencyKey: p{n}\n")
     (home / "token").write_text("secret\n")
     Repository(home).commit()
-    ran(home, "apply fleet --yes")
+    ran(home, "apply fleet --yes --report report.json")
     (home / "fleet" / "fleet.yaml").write_text(fleet_file("", "new", ""))
     ran(home, "plan fleet --out plan.json")
     ran(home, "snapshot fleet --out live.json")

@@ -74,7 +74,7 @@ def test_the_example_of_an_export_without_a_fleet_is_whole(
 NOT_BUILT = {
     "validate": ("--format=prometheus", "--server=x"),
     "plan": ("--undo=x", "--format=prometheus"),
-    "apply": ("--undo=x", "--out=x", "--snapshot=x", "--format=prometheus"),
+    "apply": ("--out=x", "--snapshot=x", "--format=prometheus"),
     "drift": ("--prune", "--allow=archives=1"),
 }
 
@@ -93,7 +93,7 @@ def test_a_slip_is_met_with_the_nearest_word(fleet: Fleet) -> None:
     assert "--verbose" in fleet.on("plan", "--verbos").err
 
 
-@pytest.mark.parametrize("flag", ["--undo", "--prun", "--allows", "--alow", "--ye", "--yess"])
+@pytest.mark.parametrize("flag", ["--prun", "--allows", "--alow", "--ye", "--yess"])
 def test_no_slip_leads_to_a_flag_that_takes_away(flag: str, fleet: Fleet) -> None:
     for command in ("plan", "apply"):
         ran = fleet.on(command, flag, "x")

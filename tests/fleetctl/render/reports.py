@@ -221,7 +221,6 @@ def stock(site: str, schedulable: int | None, **fields: Any) -> Any:
 
 STOCK = [stock("site_ams1", None, oversellBefore=None, oversellAfter=None), stock("site_fra1", 64)]
 
-
 TOGETHER = {
     "revisions": [{"ref": "origin/more-h100", "commit": COMMIT}, {"ref": "site-ams1", "commit": COMMIT[::-1]}],
     "findings": [
@@ -311,7 +310,8 @@ def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
 def outcome(n: int, status: str = "done", **fields: Any) -> Any:
     common = {"n": n, "action": "offer", "poolId": "pool_1", "key": f"fra1-{n}", "toTenantId": "acme", "digest": DIGEST}
     rest: dict[str, Any] = {"note": "", "problem": None, "waitsFor": [], "attempts": 1, "source": source(n)}
-    return {**common, "status": status, **rest, **fields}
+    inverse = {"action": "unoffer", "after": None, "why": ""}
+    return {**common, "status": status, **rest, "inverse": inverse, **fields}
 
 
 COMPARED = {"entries": 60, "offers": 900, "unchanged": 55, "removed": [], "waiting": []}
@@ -331,13 +331,17 @@ def an_apply(*outcomes: Any, **fields: Any) -> Any:
     report: dict[str, Any] = {
         **HEAD,
         "kind": "apply",
+        "sequence": 412,
         "digest": DIGEST,
+        "checksum": DIGEST,
+        "seal": DIGEST,
         "commit": COMMIT,
         "allow": {},
         "reason": None,
         "approvedBy": "plan",
         "interrupted": None if outcomes else "SIGTERM",
         **lists,
+        "undo": None,
         "selection": None if outcomes else {"only": ["site=site_fra1"], "exclude": [], "outside": 1},
         "summary": {
             **COMPARED,
@@ -347,6 +351,18 @@ def an_apply(*outcomes: Any, **fields: Any) -> Any:
         },
     }
     return msgspec.convert({**report, **fields}, forms.ApplyReport)
+
+
+def an_undo() -> Any:
+    """An apply that took another one back, as far as that could be."""
+    left = [
+        {"n": n, "action": action, "poolId": "pool_9", "key": key, "toTenantId": to, "why": why, "source": source(n)}
+        for n, action, key, to, why in (
+            (7, "archive", "fra1-old", None, "an archived pool is not revived"),
+            (9, "offer", None, "acme", "its old value is sensitive and is not kept"),
+        )
+    ]
+    return an_apply(outcome(1, action="unoffer"), undo={"digest": DIGEST, "commit": COMMIT, "already": 2, "left": left})
 
 
 def drifted(**fields: Any) -> Any:

@@ -16,7 +16,7 @@ from tests.altered import leaves, parts, with_value, without
 from tests.builders import NOW
 from tests.fleetctl.render.checks import CHECKS
 from tests.fleetctl.render.formats import NAMES, rendered
-from tests.fleetctl.render.reports import HEAD, OPERATIONS, a_plan, every_kind, source
+from tests.fleetctl.render.reports import HEAD, OPERATIONS, a_plan, an_undo, every_kind, source
 
 HOSTILE = "\x1b[31m\r\n::error::x\n##[error]y\u202e`</details><script>|**[a](http://e.example)@team"
 ODD: tuple[Any, ...] = (None, True, -1, 10**18, 1.5, "x", [], {}, [""])
@@ -84,6 +84,7 @@ def a_pool() -> Any:
 PLAN = a_plan(OPERATIONS[:8])
 REPORTS: dict[str, Any] = {
     **every_kind(),
+    "undo": an_undo(),
     "plan": PLAN,
     "blocked plan": a_plan(operations=[], findings=every_kind()["plan"]["findings"]),
     "explanation of a pool": a_pool(),
@@ -109,7 +110,8 @@ REPORTS: dict[str, Any] = {
 def read(document: dict[str, Any]) -> forms.Report | None:
     """The report of a file that holds it; None where it is refused."""
     try:
-        whole = {**document, "checksum": checksum(document)} if document.get("kind") == "plan" else document
+        is_sealed = document.get("kind") in ("plan", "apply")
+        whole = {**document, "checksum": checksum(document)} if is_sealed else document
         return read_report(file_bytes(whole))  # type: ignore[arg-type]
     except ComputeError:
         return None

@@ -12,7 +12,7 @@ from fleetctl.look import Look
 from fleetctl.render import markdown, text
 from tests.fleetctl.render.checks import CHECKS
 from tests.fleetctl.render.formats import NAMES, rendered
-from tests.fleetctl.render.reports import every_kind
+from tests.fleetctl.render.reports import an_undo, every_kind
 
 HOSTILE = {
     "ansi": "\x1b[2K\x1b]0;t\x07\x9b1A\x1b[31m",
@@ -56,7 +56,7 @@ KEPT = {"kind", "action", "guard", "severity", "status", "formatVersion", "path"
 """Fields whose few values are the tool's own; a change's path tells quotas from others, and is set by hand."""
 CHOSEN = ("quota", "policy", "ownerQuota", "allow", "via", "registry")
 """Maps whose keys people choose."""
-REPORTS = every_kind()
+REPORTS = {**every_kind(), "undo": an_undo()}
 
 
 def poisoned(value: Any, poison: str, name: str = "") -> Any:

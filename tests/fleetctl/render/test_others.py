@@ -38,6 +38,7 @@ def a_problem(**fields: Any) -> Problem:
 def an_outcome(status: str = "done", **fields: Any) -> Outcome:
     common = {"n": 1, "action": "offer", "poolId": "pool_1", "key": "fra1-a", "toTenantId": "acme", "digest": "d"}
     rest: dict[str, Any] = {"note": "", "problem": None, "waitsFor": [], "attempts": 1, "source": SOURCE}
+    rest["inverse"] = {"action": "unoffer", "after": None, "why": ""}
     return {**common, **rest, "status": status, **fields}  # type: ignore[typeddict-item]
 
 
@@ -49,7 +50,11 @@ def an_apply(*outcomes: Outcome, interrupted: str | None = None, by: str = "hand
         "reason": None,
         "selection": None,
         "interrupted": interrupted,
+        "sequence": 1,
         "digest": "abc",
+        "checksum": "abc",
+        "seal": "abc",
+        "undo": None,
         "summary": summary,
         "approvedBy": by,
     }
@@ -91,6 +96,14 @@ class TestApply:
         assert "  withdraw fra1-a from globex (waits for #2)" in shown
         assert "Applied in part: 1 of 4 operations done, 1 failed, 1 blocked, 1 not started." in shown
         assert "Run the same command again to go on: what is done is not done twice." in shown
+
+    def test_an_undo_ends_with_the_files_that_must_be_reverted_and_names_their_commit(self) -> None:
+        shown = lines(reports.an_undo())
+        assert "Applied: 1 operation done." in shown
+        assert "2 operations were taken back before." in shown
+        assert "2 operations of it are not taken back." in shown
+        assert "  archive fra1-old  fra1.yaml:7" in shown
+        assert shown[-2].startswith("Revert the files too (that was of commit 0123456789ab): else")
 
     def test_where_nothing_was_done_it_is_not_called_a_part(self) -> None:
         failed, blocked = an_outcome("failed", problem=a_problem()), an_outcome("blocked", n=2, waitsFor=[1])

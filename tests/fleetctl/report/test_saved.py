@@ -12,9 +12,9 @@ from fleetctl.outline import outline
 from fleetctl.report import forms
 from fleetctl.report.saved import file_bytes, read_report
 from fleetctl.spelling import checksum
-from tests.fleetctl.render.reports import a_plan, every_kind
+from tests.fleetctl.render.reports import a_plan, an_apply, every_kind
 
-OTHERS = sorted(set(every_kind()) - {"plan"})
+OTHERS = sorted(set(every_kind()) - {"plan", "apply"})
 
 
 def refusal(document: Any) -> str:
@@ -40,6 +40,24 @@ def test_a_plan_that_was_altered_is_not() -> None:
     data = file_bytes(a_saved_plan())
     assert "does not match its digest" in refusal(data.replace(b"fra1-old", b"fra1-new"))
     assert "does not match its digest" in refusal(data + b"\n")
+
+
+def a_saved_apply() -> Any:
+    report = an_apply()
+    report["checksum"] = checksum(report)
+    return report
+
+
+def test_the_report_of_an_apply_is_read_that_was_written() -> None:
+    assert read_report(file_bytes(a_saved_apply())) == a_saved_apply()
+
+
+def test_the_report_of_an_apply_that_was_altered_is_not() -> None:
+    data = file_bytes(a_saved_apply())
+    assert "not, to the byte, what an apply wrote" in refusal(data.replace(b"fra1-1", b"fra1-9"))
+    assert "not, to the byte, what an apply wrote" in refusal(data + b"\n")
+    for name in set(a_saved_apply()) - {"kind"}:
+        refusal({key: value for key, value in a_saved_apply().items() if key != name})
 
 
 @pytest.mark.parametrize("kind", OTHERS)

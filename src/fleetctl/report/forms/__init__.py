@@ -6,7 +6,7 @@ the server's clock. `(sensitive)` stands where a value is that no output may sho
 
 from __future__ import annotations
 
-from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, Outcome
+from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, NotUndone, Outcome, Undo
 from fleetctl.report.forms.drifted import Coverage, Drifted, DriftReport, DriftSummary
 from fleetctl.report.forms.explained import (
     ExplainedEntry,
@@ -35,7 +35,6 @@ from fleetctl.report.forms.planned import (
     Capacity,
     ForeignPool,
     GuardCount,
-    Inverse,
     JointProblem,
     Operation,
     Party,
@@ -57,6 +56,7 @@ from fleetctl.report.forms.shared import (
     Compared,
     FormatVersion,
     Headed,
+    Inverse,
     Json,
     Note,
     Problem,
@@ -142,6 +142,7 @@ __all__ = [
     "Machines",
     "Mismatch",
     "Missing",
+    "NotUndone",
     "Note",
     "Operation",
     "Outcome",
@@ -164,6 +165,7 @@ __all__ = [
     "Tenancy",
     "Together",
     "Topic",
+    "Undo",
     "UndoneOperation",
     "ValidationReport",
     "ValidationSummary",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from fleetctl.report.forms.shared import Action, Compared, Headed, Problem, Selection, Source
+from fleetctl.report.forms.shared import Action, Compared, Headed, Inverse, Problem, Selection, Source
 
 
 class Outcome(TypedDict):
     """What became of an operation. `problem` says why it failed; a blocked one waited in vain for those that `waitsFor`
-    names by `n`."""
+    names by `n`. `inverse` is what takes it back."""
 
     n: int
     action: Action
@@ -22,7 +22,30 @@ class Outcome(TypedDict):
     problem: Problem | None
     waitsFor: list[int]
     attempts: int
+    inverse: Inverse
     source: Source
+
+
+class NotUndone(TypedDict):
+    """An operation of the report, by its `n` there, that is not taken back, and why."""
+
+    n: int
+    action: Action
+    poolId: str
+    key: str | None
+    toTenantId: str | None
+    why: str
+    source: Source
+
+
+class Undo(TypedDict):
+    """What was taken back: the apply that `digest` stands for in the events, whose files were those of `commit`.
+    `already` counts operations of it that were taken back before; `left` are those that are not."""
+
+    digest: str
+    commit: str | None
+    already: int
+    left: list[NotUndone]
 
 
 class ApplySummary(Compared):
@@ -40,10 +63,15 @@ ApprovedBy = Literal["plan", "digest", "hand"]
 
 class ApplyReport(Headed):
     """What an apply did. `approvedBy`: a plan file, an expected digest, or whoever ran it. `interrupted` names the
-    signal that ended it early; `selection` of null: it was of the whole fleet."""
+    signal that ended it early; `selection` of null: it was of the whole fleet. `sequence` is the owner's last event
+    before it. `undo`, of one that took another back: what, null for any other. `checksum` is of the whole report
+    without itself, and so is `seal`, under the tenant's key, so that `--undo` takes no other."""
 
     kind: Literal["apply"]
+    sequence: int
     digest: str
+    checksum: str
+    seal: str
     commit: str | None
     allow: dict[str, int]
     reason: str | None
@@ -54,4 +82,5 @@ class ApplyReport(Headed):
     failed: list[Outcome]
     blocked: list[Outcome]
     notStarted: list[Outcome]  # noqa: N815 (JSON is camelCase)
+    undo: Undo | None
     summary: ApplySummary

@@ -11,6 +11,7 @@ from fleetctl.report.forms.shared import (
     Change,
     Compared,
     Headed,
+    Inverse,
     Json,
     Note,
     Problem,
@@ -22,16 +23,8 @@ from fleetctl.report.forms.shared import (
 class Reason(TypedDict):
     """Why an operation is there: a code to branch on, a sentence to read."""
 
-    code: Literal["new", "changed", "unstated", "replaced", "removed", "tombstone"]
+    code: Literal["new", "changed", "unstated", "replaced", "removed", "tombstone", "undo"]
     sentence: str
-
-
-class Inverse(TypedDict):
-    """What would undo an operation: an action and its `after`; without an action `why` says why nothing does."""
-
-    action: Action | None
-    after: Json
-    why: str
 
 
 class Operation(TypedDict):
@@ -191,9 +184,11 @@ class PlanSummary(Compared):
 
 class AskedOfPlan(TypedDict, total=False):
     """What stands in a plan only where it was asked for: what it breaks `together` with revisions, which changes
-    nothing of the plan, nor of whether it is blocked."""
+    nothing of the plan, nor of whether it is blocked; and, where it is no plan of the files but `undoes` an apply, the
+    digest of that."""
 
     together: Together
+    undoes: str
 
 
 class PlanReport(Headed, AskedOfPlan):

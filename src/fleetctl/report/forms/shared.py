@@ -53,6 +53,14 @@ class Change(TypedDict):
     cause: NotRequired[Cause | Literal["both"]]
 
 
+class Inverse(TypedDict):
+    """What would undo an operation: an action and its `after`; without an action `why` says why nothing does."""
+
+    action: Action | None
+    after: Json
+    why: str
+
+
 class Server(TypedDict):
     """The control plane. `overridden`: the flag `--server` was given against the files' pin."""
 

@@ -1,0 +1,85 @@
+"""What a report of an apply tells that was done, read to take it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source
+from fleetctl.errors import EXIT_ERROR, EXIT_STALE, Stop
+from fleetctl.machine import disk
+from fleetctl.plan import Inverse, Scope
+from fleetctl.report import sides
+from fleetctl.report.forms import ApplyReport
+from fleetctl.report.saved import kind_of, read_report
+from fleetctl.undo import Applied, Done
+
+_RULE = "report.file"
+_HINT = "name the report as the apply wrote it: by `--report`, or what `--format json` printed"
+
+
+def applied_report(path: Path) -> Applied:
+    """What the report at `path` tells. Raises Stop, with exit 4 where it was altered, and ComputeError for another kind
+    of report."""
+    try:
+        data = disk.read_whole(path)
+    except OSError as error:
+        raise Stop(EXIT_ERROR, f"the report {path} cannot be read: {error.strerror}") from error
+    kind = kind_of(data)
+    if kind not in (None, "apply"):
+        message = f"{path} is of kind {kind}, and the report of an apply is meant"
+        raise ComputeError(Problem(INVALID_INPUT, _RULE, message, hint=_HINT))
+    try:
+        report = read_report(data)
+        assert report["kind"] == "apply"
+        return applied(report)
+    except ComputeError as error:
+        raise _altered(error.problems[0].message) from error
+    except msgspec.ValidationError as error:
+        raise _altered(str(error)) from error
+
+
+def _altered(why: str) -> Stop:
+    message = f"the report was altered since it was made, or is none that this build wrote: {why}"
+    return Stop(EXIT_STALE, message, hint=_HINT, rule=_RULE)
+
+
+def applied(report: ApplyReport) -> Applied:
+    """What a report tells. Raises msgspec.ValidationError where it tells of an object twice, or of an inverse that is
+    none."""
+    operations = tuple(_operations(report))
+    if len({one.subject for one in operations}) < len(operations):
+        raise msgspec.ValidationError("two operations are of one object")
+    return Applied(
+        scope=Scope(
+            derivation=report["server"]["derivation"],
+            instance_id=report["server"]["instanceId"],
+            fleet=report["fleet"],
+            tenant_id=report["tenantId"],
+            caller=report["caller"],
+        ),
+        digest=report["digest"],
+        commit=report["commit"],
+        sequence=report["sequence"],
+        operations=operations,
+        report=report,
+    )
+
+
+def _operations(report: ApplyReport) -> Iterator[Done]:
+    """What was done, and what failed: of that nobody knew in the end."""
+    for outcome in (*report["done"], *report["failed"]):
+        sides.check_inverse(outcome)
+        yield Done(
+            n=outcome["n"],
+            action=outcome["action"],
+            key=outcome["key"],
+            subject=(outcome["poolId"], outcome["toTenantId"]),
+            digest=outcome["digest"],
+            is_done=outcome["status"] == "done",
+            note=outcome["note"],
+            inverse=Inverse(**outcome["inverse"]),
+            source=Source(**outcome["source"]),
+        )

@@ -1,0 +1,149 @@
+"""What became of each operation of an apply: whether it is there to be taken back, or somebody moved its object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from better_compute.domain.problems import INVALID_STATE, Problem
+from fleetctl import history
+from fleetctl.apply.staleness import object_name, told
+from fleetctl.comparison.selection import Known, Selection
+from fleetctl.desired import Desired
+from fleetctl.errors import EXIT_STALE, Stop
+from fleetctl.history import LastEvent
+from fleetctl.live import Live
+from fleetctl.undo import wish
+from fleetctl.undo.applied import Applied, Done
+from fleetctl.undo.trace import Traces, traced
+
+if TYPE_CHECKING:
+    from better_compute.client import Client
+
+_FAILED = "it failed, and no event tells that it was done all the same"
+_OTHERS = "it was so already, and not by this apply"
+_RELEASED = "the files let the pool go, and it is no more this fleet's to change"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Back:
+    """The way back from `applied`: the operations that are taken back, those that were `already`, and those that are
+    `left`, each with why."""
+
+    applied: Applied
+    undoing: tuple[Done, ...]
+    already: tuple[Done, ...]
+    left: tuple[tuple[Done, str], ...]
+
+    @property
+    def is_in_vain(self) -> bool:
+        """Whether the apply did something, and nothing of it can be taken back."""
+        did = any(one.is_done and why != _OTHERS for one, why in self.left)
+        return did and not (self.undoing or self.already)
+
+    @property
+    def findings(self) -> list[Problem]:
+        """A warning for each operation that is left."""
+        return [
+            Problem(
+                INVALID_STATE,
+                "undo.left",
+                f"{one.action} {_name(one)} is not taken back: {why}",
+                severity="warning",
+                source=one.source,
+            )
+            for one, why in self.left
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An operation: `there` to be taken back; so `already`; `left`, and why; or with an object that `moved`, by these
+    events, if any tells."""
+
+    operation: Done
+    now: Literal["there", "already", "left", "moved"]
+    why: str = ""
+    events: Sequence[LastEvent] = ()
+
+
+def find(applied: Applied, files: Desired, live: Live, selected: Selection, client: Client) -> Back:
+    """Look at what the report tells, and is selected. `files` are settled. Raises ComputeError, and Stop where somebody
+    moved an object of it since: then nothing is taken back."""
+    events = history.every(client, {one.pool_id for one in applied.operations}, after=applied.sequence)
+    looking = _Looking(files, live, traced(applied, events))
+    found = [looking.find(one) for one in _selected(applied.operations, files, live, selected)]
+    _check_unmoved([one for one in found if one.now == "moved"])
+    return Back(
+        applied=applied,
+        undoing=tuple(one.operation for one in found if one.now == "there"),
+        already=tuple(one.operation for one in found if one.now == "already"),
+        left=tuple((one.operation, one.why) for one in found if one.now == "left"),
+    )
+
+
+def _selected(operations: Iterable[Done], files: Desired, live: Live, selected: Selection) -> Iterator[Done]:
+    """The owner's rows are selected with the pool."""
+    known = Known(live.pools, None)
+    for one in operations:
+        thing = known.thing(one.pool_id, wish.entry_of(one, files))
+        if selected.takes(thing, None if one.to_tenant_id == live.tenant_id else one.to_tenant_id):
+            yield one
+
+
+@dataclass(frozen=True, slots=True)
+class _Looking:
+    """What is known of an apply's objects: `files`, live state, and all that happened to them since."""
+
+    files: Desired
+    live: Live
+    traces: Traces
+
+    def find(self, one: Done) -> _Found:
+        others, trace = self._others(one), self.traces.of(one.subject)
+        is_told = trace is not None and one.digest in trace.left_by
+        if is_told and not others:
+            return self._there(one)
+        if not (is_told or one.is_done):
+            return _Found(one, "left", _FAILED)
+        if one.inverse.action is not None and wish.is_back(one, self.live.pools.get(one.pool_id)):
+            return _Found(one, "already")
+        if one.note and not is_told:
+            return _Found(one, "left", _OTHERS)
+        if one.inverse.action is None:
+            return _Found(one, "left", one.inverse.why)
+        return _Found(one, "moved", events=others)
+
+    def _there(self, one: Done) -> _Found:
+        entry = self.files.entries.get(one.pool_id)
+        if one.inverse.action is None:
+            return _Found(one, "left", one.inverse.why)
+        if entry is not None and entry.released:
+            return _Found(one, "left", _RELEASED)
+        return _Found(one, "there")
+
+    def _others(self, one: Done) -> list[LastEvent]:
+        """What moved the operation's object last, where that is no more as it left it. A pool that is to be archived
+        takes all its offers and rows with it: those are its object too."""
+        own = self.traces.of(one.subject)
+        moved = [own] if own is not None and own.now != own.left_by.get(one.digest) else []
+        if one.inverse.action == "archive":
+            moved += [trace for trace in self.traces.of_pool(one.pool_id) if not trace.is_own and trace is not own]
+        return [trace.last for trace in moved if trace.last is not None]
+
+
+def _check_unmoved(moved: Sequence[_Found]) -> None:
+    """Raises Stop with each object that moved, and by whom."""
+    if not moved:
+        return
+    names = {one.operation.pool_id: one.operation.key or one.operation.pool_id for one in moved}
+    lines = told((event for one in moved for event in one.events), names)
+    lines += [f"{_name(one.operation)}: no event tells who moved it" for one in moved if not one.events]
+    message = "what the apply did was changed since: nothing was written"
+    hint = "leave it out by --only or --except, and take back the rest; or change the files"
+    raise Stop(EXIT_STALE, message, lines, hint, "undo.moved")
+
+
+def _name(one: Done) -> str:
+    return object_name(one.key or one.pool_id, one.subject)
