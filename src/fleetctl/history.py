@@ -18,6 +18,9 @@ Subject = tuple[str, str | None]
 _MOST = 1000
 """Pools that one request may name."""
 
+_NAMED = ("fleet", "commit", "digest", "undoes", "reason")
+"""What is told of a change, of all that its calls may say of it."""
+
 _TOLD = 80
 """So many characters of what a caller chose to say."""
 
@@ -95,7 +98,7 @@ def _events(client: Client, pool_ids: Collection[str], after: int, *, latest: bo
 
 
 def _change(via: Mapping[str, Any]) -> str:
-    shown = [(name, via[name]) for name in ("fleet", "commit", "digest", "reason") if via.get(name) is not None]
+    shown = [(name, via[name]) for name in _NAMED if via.get(name) is not None]
     if not shown:
         return "a change that another tool named" if via else "no apply"
     return ", ".join(f"{name} {_value(name, str(value))}" for name, value in shown)
@@ -103,4 +106,4 @@ def _change(via: Mapping[str, Any]) -> str:
 
 def _value(name: str, value: str) -> str:
     shown = mask_message(value)
-    return short(shown) if name in ("commit", "digest") else shown[:_TOLD]
+    return short(shown) if name in ("commit", "digest", "undoes") else shown[:_TOLD]

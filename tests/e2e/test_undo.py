@@ -174,6 +174,15 @@ def test_apply_then_undo_is_what_was_before_over_hundreds_of_changes(
     assume(law(change, random))
 
 
+@pytest.mark.parametrize("part", ["tenant=globex", "tenant=acme", "key=a", "key=new"])
+def test_an_undo_that_ended_halfway_goes_on_with_the_same_command(home: Home, part: str) -> None:
+    before = live(home)
+    file = applied(home)
+    assert undone(home, file, "--only", part)["done"]
+    undone(home, file)
+    assert live(home) == {i: terms for i, terms in before.items() if i != pool_id("old")}
+
+
 # What it says, and what is kept of it.
 
 

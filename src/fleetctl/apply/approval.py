@@ -177,17 +177,7 @@ def _other_inputs(*, same: bool, elsewhere: bool) -> str:
 
 
 def _check_scope(saved: Scope, now: Scope) -> None:
-    pairs = {
-        "server instance": (saved.instance_id, now.instance_id),
-        "tenant": (saved.tenant_id, now.tenant_id),
-        "caller": (saved.caller, now.caller),
-        "fleet": (saved.fleet, now.fleet),
-        "derivation": (saved.derivation, now.derivation),
-    }
-    wrong = tuple(
-        f"{what}: planned for {planned}, this is {is_}" for what, (planned, is_) in pairs.items() if planned != is_
-    )
-    if wrong:
+    if wrong := saved.unlike(now, "planned for"):
         raise Stop(EXIT_STALE, "the plan was made for another target", wrong, rule="plan.target")
 
 
