@@ -67,6 +67,7 @@ FLAGS = {
     "--caller": "--caller sa_other",
     "--no-ci": "--no-ci",
     "--offline": "--offline",
+    "--notify": "--notify http://127.0.0.1:1",
     "--plan": "--plan plan.json",
     "--expect": f"--expect {'0' * 64}",
     "--undo": "--undo report.json",
