@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from better_compute.domain.problems import OTHER_INSTANCE, ComputeError
 from fleetctl import preflight
@@ -36,14 +38,11 @@ from fleetctl.report.saved import file_bytes
 from tests.simulation.fleets import Entries, fleet
 from tests.simulation.network import LATE, Line
 from tests.simulation.scheduler import Stop, Workers
-from tests.simulation.world import World, copied, world
+from tests.simulation.world import Stage, World
 
 MOST_RUNS = 3
 FLEETS = 10
-"""So many different ones: each is prepared once a process."""
-
-_SEARCHED = 5
-"""In one of so many worlds the rows are searched for what breaks an invariant, which takes as long as a run."""
+"""So many different ones."""
 
 _URL = "https://compute.example.com"
 _ROOT = {"apiVersion": "fleet/v1", "fleet": "simulated", "tenantId": "root", "caller": "sa_fleet"}
@@ -51,9 +50,11 @@ _ROOT = {"apiVersion": "fleet/v1", "fleet": "simulated", "tenantId": "root", "ca
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A fleet whose first state is live, and its two wishes: what the files say, as data and as they are read."""
+    """A fleet whose first state is live, in a database kept at `path`, and its two wishes: what the files say, as data
+    and as they are read."""
 
-    database: bytes
+    path: Path
+    live: Live
     wishes: tuple[tuple[Entries, Desired], tuple[Entries, Desired]]
 
 
@@ -69,49 +70,71 @@ class Story:
         return sha256(repr(self.trace).encode()).hexdigest()
 
 
-def digests(seeds: range) -> list[str]:
-    """Of the stories of some seeds."""
-    return [simulated(seed).digest for seed in seeds]
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """Tells the stories of seeds, one after the other on one stage."""
+
+    stage: Stage
+    fleets: tuple[Prepared, ...]
+
+    def undisturbed(self, number: int) -> list[Plan]:
+        """The plans of a fleet's wishes, one after the other, where nothing goes wrong."""
+        prepared, plans = self.fleets[number], []
+        with self.stage.world(number, prepared.path) as made, made.network.faultless():
+            for _, wish in prepared.wishes:
+                plans.append(make(wish, _live(made)))
+                assert _command(made, wish, None)
+        return plans
+
+    def story(self, seed: int, *, spares: bool = True) -> Story:
+        """Two wishes, one after the other; late requests of the first arrive during the second, and after it. Raises
+        AssertionError for whatever does not hold, and Stop where an approved plan is refused.
+
+        `spares`: a first offer does not arrive again once the second wish withdraws it. Its precondition is that there
+        is no offer, which is so then as it was before: it would be made again.
+        """
+        prepared = self.fleets[seed % FLEETS]
+        plans: list[Plan] = []
+        runs: list[int] = []
+        with self.stage.world(seed, prepared.path) as made:
+            live = prepared.live
+            for entries, wish in prepared.wishes:
+                plans.append(make(wish, live))
+                made.network.spared = _withdrawn(plans) if spares else ()
+                runs.append(_settle(made, wish, _saved(made, plans[-1], live) if seed % 2 else None))
+                live = _settled(made, wish, entries, plans)
+            with made.network.faultless():
+                made.network.deliver_again({operation.digest for operation in plans[0].operations})
+            _settled(made, wish, entries, plans)
+            assert made.broken() == []
+            return Story(tuple(runs), tuple(made.network.trace))
+
+    def digests(self, seeds: range) -> list[str]:
+        """Of the stories of some seeds."""
+        return [self.story(seed).digest for seed in seeds]
 
 
-def prepare() -> None:
-    """Make what the worlds of all seeds begin with."""
-    for number in range(FLEETS):
-        _prepared(number)
+@contextmanager
+def simulation() -> Iterator[Simulation]:
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        stage = Stage(directory)
+        stage.save(directory / "empty.db")
+        try:
+            yield Simulation(stage, tuple(_prepared(stage, directory, number) for number in range(FLEETS)))
+        finally:
+            stage.plane.close()
 
 
-def undisturbed(number: int) -> list[Plan]:
-    """The plans of a fleet's wishes, one after the other, where nothing goes wrong."""
-    prepared, plans = _prepared(number), []
-    with world(prepared.database, number) as made, made.network.faultless():
-        for _, wish in prepared.wishes:
-            plans.append(make(wish, _live(made)))
-            assert _command(made, wish, None)
-    return plans
-
-
-def simulated(seed: int, *, spares: bool = True) -> Story:
-    """Two wishes, one after the other; late requests of the first arrive during the second, and after it. Raises
-    AssertionError for whatever does not hold, and Stop where an approved plan is refused.
-
-    `spares`: a first offer does not arrive again once the second wish withdraws it. Its precondition is that there is
-    no offer, which is so then as it was before: it would be made again.
-    """
-    prepared = _prepared(seed % FLEETS)
-    plans: list[Plan] = []
-    runs: list[int] = []
-    with world(prepared.database, seed) as made:
-        live = _live(made)
-        for entries, wish in prepared.wishes:
-            plans.append(make(wish, live))
-            made.network.spared = _withdrawn(plans) if spares else ()
-            runs.append(_settle(made, wish, _saved(made, plans[-1], live) if seed % 2 else None))
-            live = _settled(made, wish, entries, plans)
-        with made.network.faultless():
-            made.network.deliver_again({operation.digest for operation in plans[0].operations})
-        _settled(made, wish, entries, plans)
-        assert seed % _SEARCHED or made.broken() == []
-        return Story(tuple(runs), tuple(made.network.trace))
+def _prepared(stage: Stage, directory: Path, number: int) -> Prepared:
+    before, *wishes = fleet(number)
+    path = directory / f"{number}.db"
+    with stage.world(number, directory / "empty.db") as made, made.network.faultless():
+        assert _command(made, _read(before), None)
+        assert made.unlike(before) == []
+        stage.save(path)
+        first, second = ((entries, _read(entries)) for entries in wishes)
+        return Prepared(path, _live(made), (first, second))
 
 
 def _withdrawn(plans: list[Plan]) -> set[str]:
@@ -122,23 +145,6 @@ def _withdrawn(plans: list[Plan]) -> set[str]:
         gone = {operation.subject for operation in later if operation.action == "unoffer"}
         found |= {o.digest for o in plan.operations if o.precondition.get("offerVersion") == 0 and o.subject in gone}
     return found
-
-
-@lru_cache(maxsize=1)
-def _empty() -> bytes:
-    """The database of a world where nobody has a pool."""
-    with world(None, 0) as made:
-        return copied(made)
-
-
-@lru_cache(maxsize=FLEETS)
-def _prepared(number: int) -> Prepared:
-    before, *wishes = fleet(number)
-    with world(_empty(), number) as made, made.network.faultless():
-        assert _command(made, _read(before), None)
-        assert made.unlike(before) == []
-        first, second = ((entries, _read(entries)) for entries in wishes)
-        return Prepared(copied(made), (first, second))
 
 
 def _read(entries: Entries) -> Desired:
@@ -230,9 +236,8 @@ def _settled(made: World, wish: Desired, entries: Entries, plans: list[Plan]) ->
 
 def _saved(made: World, plan: Plan, live: Live) -> SavedPlan:
     """The plan's file, as a run reads it."""
-    file = made.directory / "plan.json"
-    file.write_bytes(file_bytes(_report(plan, live)))
-    return saved_plan(file)
+    made.file.write_bytes(file_bytes(_report(plan, live)))
+    return saved_plan(made.file)
 
 
 def _report(plan: Plan, live: Live) -> PlanReport:

@@ -8,17 +8,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from sqlalchemy import func, select
 
+from better_compute.api.handle import handler
 from better_compute.bootstrap import Runtime
-from better_compute.bootstrap.plane import ControlPlane, opened
+from better_compute.bootstrap.plane import open_plane
 from better_compute.client import Calls, Client, Retry
 from better_compute.http import Http, InProcess
+from better_compute.iam import Trusted
 from better_compute.storage import tables as t
 from tests import invariants
 from tests.e2e.homes import WORLD
@@ -31,13 +33,14 @@ START = 1_796_000_000.0
 
 @dataclass(frozen=True, slots=True)
 class World:
+    """`file` is where a plan may be kept, `begin` the last event of what the world began with."""
+
     scheduler: Scheduler
-    plane: ControlPlane
+    stage: Stage
     network: Network
     http: Http
-    directory: Path
+    file: Path
     begin: int
-    """The last event of what it began with."""
 
     def client(self) -> Client:
         """A client as a run of the command has it."""
@@ -46,12 +49,12 @@ class World:
 
     def carried_out(self) -> Counter[str]:
         """How often each operation was, by its digest, as the events since the begin tell."""
-        rows = _read(self.plane, select(t.events.c.via).where(t.events.c.sequence > self.begin))
+        rows = self.stage.read(select(t.events.c.via).where(t.events.c.sequence > self.begin))
         return Counter(json.loads(row.via)["operation"] for row in rows)
 
     def broken(self) -> list[str]:
         """The invariants that do not hold."""
-        found: list[str] = self.plane.store._database.read(invariants.broken)  # type: ignore[attr-defined]
+        found: list[str] = self.stage.plane.store._database.read(invariants.broken)  # type: ignore[attr-defined]
         return found
 
     def unlike(self, entries: Sequence[dict[str, Any]]) -> list[str]:
@@ -63,37 +66,50 @@ class World:
         return sorted(there ^ {_wished(entry) for entry in entries}) + ["doubled"] * (len(answer["items"]) - len(there))
 
 
-@contextmanager
-def world(database: bytes | None, seed: int) -> Iterator[World]:
-    """A world that begins with a copy of `database`, or with nobody's pools."""
-    random, chance = Random(seed), Random(seed)
-    scheduler = Scheduler(random, START)
-    runtime = Runtime(scheduler.clock, scheduler.monotonic, scheduler.sleep, random.random, chance.randbytes)
-    with TemporaryDirectory() as name:
-        path, file = Path(name) / "plane.db", Path(name) / "world.yaml"
-        if database is None:
-            file.write_text(WORLD)
-        else:
-            path.write_bytes(database)
-        with opened(str(path), runtime, None if database else file) as plane:
-            instance_id = plane.store.view(lambda tx: tx.instance_id())
-            network = Network(scheduler, InProcess(plane.by_name()), instance_id)
-            http = Http("the control plane", token="sa_fleet", transport=network)
-            begin = _read(plane, select(func.coalesce(func.max(t.events.c.sequence), 0)))[0][0]
-            yield World(scheduler, plane, network, http, Path(name), begin)
-            http.close()
+class Stage:
+    """A control plane that is set back to what a world begins with. It is made once: that, and the first use of each
+    of its statements, would take longer than a world does. No machine ever joins it, so nothing follows from a call."""
+
+    def __init__(self, directory: Path) -> None:
+        self._scheduler, self._chance = Scheduler(Random(0), START), Random(0)
+        self._database, self._file = directory / "plane.db", directory / "plan.json"
+        runtime = Runtime(
+            lambda: self._scheduler.clock(),
+            lambda: self._scheduler.now,
+            lambda seconds: self._scheduler.sleep(seconds),
+            lambda: self._chance.random(),
+            lambda count: self._chance.randbytes(count),
+        )
+        world = directory / "world.yaml"
+        world.write_text(WORLD)
+        self.plane = open_plane(str(self._database), runtime, world)
+        self._inner = InProcess(handler(self.plane.bare, cache(Trusted(self.plane.store))))
+        self._instance_id = self.plane.store.view(lambda tx: tx.instance_id())
+
+    def save(self, path: Path) -> None:
+        """Keep the database as it is now."""
+        _copy(self._database, path)
+
+    @contextmanager
+    def world(self, seed: int, path: Path | None = None) -> Iterator[World]:
+        """One that begins with the database kept at `path`, or goes on with what there is."""
+        self._scheduler, self._chance = Scheduler(Random(seed), START), Random(seed)
+        if path is not None:
+            _copy(path, self._database)
+        network = Network(self._scheduler, self._inner, self._instance_id)
+        http = Http("the control plane", token="sa_fleet", transport=network)
+        begin = self.read(select(func.coalesce(func.max(t.events.c.sequence), 0)))[0][0]
+        yield World(self._scheduler, self, network, http, self._file, begin)
+        http.close()
+
+    def read(self, query: Any) -> Any:
+        """Rows of the database."""
+        return self.plane.store._database.read(lambda connection: connection.execute(query).all())  # type: ignore[attr-defined]
 
 
-def copied(made: World) -> bytes:
-    """The database of a world as it is now."""
-    path = made.directory / "plane.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return path.read_bytes()
-
-
-def _read(plane: ControlPlane, query: Any) -> Any:
-    return plane.store._database.read(lambda connection: connection.execute(query).all())  # type: ignore[attr-defined]
+def _copy(source: Path, target: Path) -> None:
+    with closing(sqlite3.connect(source)) as begin, closing(sqlite3.connect(target)) as end:
+        begin.backup(end)
 
 
 def _seen(pool: dict[str, Any]) -> str:
