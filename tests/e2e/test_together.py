@@ -161,7 +161,8 @@ def test_branches_behind_and_ahead_of_main_take_nothing_back(branches: Branches)
     branches.commit(entry("racked", {"acme": 20}), entry("plain", {"acme": 8}), guards=LIMITED)
     branches.branch("ahead", entry("racked", {"acme": 20}), entry("plain", {"acme": 8}), entry("n", []), guards=LIMITED)
     branches.repository.git("checkout", "-q", "own")
-    assert branches.plan("ahead", "behind", "main")["together"]["findings"] == []
+    for more in ((), ("--base", "main")):
+        assert branches.plan("ahead", "behind", "main", more=more)["together"]["findings"] == []
 
 
 def test_a_guard_counts_what_all_of_them_take(branches: Branches) -> None:
@@ -174,6 +175,14 @@ def test_a_guard_counts_what_all_of_them_take(branches: Branches) -> None:
     assert report["together"]["findings"][0]["message"].startswith("2 archives, and one apply may do 1")
     allowed = ("--allow", "archives=2", "--reason", "both go")
     assert branches.plan("x", more=allowed)["together"]["findings"] == []
+
+
+def test_what_each_of_them_prunes_is_counted_together(branches: Branches) -> None:
+    branches.branch("x", entry("racked", {"acme": 8}), guards=LIMITED)
+    branches.commit(entry("plain", {"acme": 8}), guards=LIMITED)
+    assert branches.plan("x", more=("--base", "main"))["together"]["findings"] == []
+    report = branches.plan("x", code=3, more=("--base", "main", "--prune"))
+    assert ("error", "guard.archives", [None, "x"]) in rules(report)
 
 
 def test_a_rule_that_only_both_break_is_told(branches: Branches) -> None:

@@ -72,5 +72,6 @@ class _Reading:
 
 
 def mark(ref: str) -> str:
-    """What begins the names of a revision's files, as git writes them; no name of a revision holds a colon."""
-    return f"{ref}:"
+    """What begins the names of a revision's files, as git writes those of a directory; no name of a revision holds a
+    colon, and no file at a base begins so."""
+    return f"{ref}:./"

@@ -42,7 +42,7 @@ def closing(together: Together) -> Sentence:
     refs = listed([escape(one["ref"]) for one in together["revisions"]], "revision")
     tone: Tone = "bad" if found["error"] else "notice" if found else "plain"
     said = problems.tally(found["error"], found["warning"], found["unchecked"])
-    sums = f"{said} that no plan has alone." if said else "nothing breaks that no plan breaks alone."
+    sums = f"{said} that no plan has alone." if said else "nothing breaks only together."
     return Words("Together with ", tone), Words(refs, tone, foreign=True), Words(f": {sums}", tone)
 
 

@@ -152,13 +152,15 @@ def _named(whole: Consequences) -> dict[str, set[str]]:
 
 
 def _parties(problem: Problem, parts: Sequence[Part], named: Mapping[str, set[str]]) -> tuple[Party, ...]:
-    """Those that touch the pool which a problem is about, or of whom a guard counts something; where that is not known
-    all that do anything. A limit may be another's than what it is held against: then both are told."""
+    """Those that touch the pool which a problem is about, beside the files at hand; or of whom a guard counts
+    something; where that is not known, or it is one alone, all that do anything, since the limit that it breaks is
+    another's."""
     name = problem.path.removeprefix("pools[").partition("]")[0] if problem.path.startswith("pools[") else ""
-    about = named.get(name, set())
-    guard = problem.rule.removeprefix("guard.")
+    about, guard = named.get(name, set()), problem.rule.removeprefix("guard.")
     found: dict[str | None, Source | None]
     found = {part.ref: _touching(part, about) for part in parts if not about.isdisjoint(part.touches)}
+    if found and None not in found:
+        found = {None: None, **found}
     found = found or {part.ref: part.counted[guard] for part in parts if guard in part.counted}
     if len(found) < 2:
         found = {part.ref: _touching(part, part.touches) for part in parts if part.touches} | found

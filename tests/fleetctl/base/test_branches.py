@@ -54,7 +54,7 @@ def test_a_branch_is_read_with_the_fleet_that_it_began_with(repository: Reposito
     (one,) = made.found
     assert (keys(one.desired), [keys(each) for each in one.left]) == ({"a", "b"}, [{"a"}])
     assert one.desired is not None
-    assert {each.place.source().file for each in one.desired.entries.values()} == {"other:fleet.yaml"}
+    assert {each.place.source().file for each in one.desired.entries.values()} == {"other:./fleet.yaml"}
 
 
 @pytest.mark.parametrize("ref", ["HEAD", "main", "own"])

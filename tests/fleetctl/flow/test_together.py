@@ -163,6 +163,16 @@ def test_a_rule_that_only_both_break_is_found() -> None:
     assert told(made) == [("error", "offer.single", [None, "x"])]
 
 
+def test_a_rule_that_a_branch_breaks_with_what_was_applied_since_it_left_is_found() -> None:
+    old = [offered(acme=1), offered("b")]
+    main = [offered(acme=1, policy={"singleTenant": True}), offered("b")]
+    live = ControlPlane()
+    live.run(live.plan(wish(main)))
+    made = found(live, wish([main[0], offered("b", acme=1)]), branch("x", [offered(acme=1, globex=1), old[1]], old))
+    assert told(made) == [("error", "offer.single", [None, "x"])]
+    assert [party.source is None for party in made.found[0].parties] == [True, False]
+
+
 def test_different_wishes_of_one_object_are_found_and_the_same_ones_are_not() -> None:
     was = [offered(acme=1)]
     live = ControlPlane()

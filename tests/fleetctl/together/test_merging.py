@@ -73,7 +73,7 @@ def test_different_wishes_of_a_field_clash_and_the_first_one_stays() -> None:
     }
     assert quotas(made) == {"acme": 2}
     sources = [one.source for clash in made.clashes.values() for one in clash.wishes]
-    assert {source.file for source in sources if source} == {"fleet.yaml", "x:fleet.yaml", "y:fleet.yaml"}
+    assert {source.file for source in sources if source} == {"fleet.yaml", "x:./fleet.yaml", "y:./fleet.yaml"}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_what_two_write_in_two_files_would_stand_there_twice() -> None:
     one, other = {"one.yaml": {"pools": [offered()]}}, {"other.yaml": {"pools": [offered()]}}
     (clash,) = merged(wish(one), [branch("x", other, {"none.yaml": {}})]).clashes.values()
     assert (clash.twice, clash.path) == (True, ())
-    assert [one.source and one.source.file for one in clash.wishes] == ["one.yaml", "x:other.yaml"]
+    assert [one.source and one.source.file for one in clash.wishes] == ["one.yaml", "x:./other.yaml"]
 
 
 def test_an_offer_that_two_write_in_two_files_would_stand_there_twice() -> None:
