@@ -84,7 +84,7 @@ def law(plane: ControlPlane, fleet: Fleet) -> bool:
 
 
 @given(worlds())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=90, deadline=None)
 def test_apply_then_undo_is_what_was_before_and_undo_of_that_what_was_after(world: tuple[ControlPlane, Fleet]) -> None:
     assume(law(*world))
 
