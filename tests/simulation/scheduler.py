@@ -15,7 +15,7 @@ from random import Random
 from threading import Event, Lock, Thread
 from typing import Any, NamedTuple
 
-_STUCK_SECONDS = 60.0
+_STUCK_SECONDS = 300.0
 """Of real time: what holds the baton, and waits in a way of its own, would be waited for for ever."""
 
 Deed = Callable[[], None]
