@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.homes import Home, entry, pool_id, served, unchanged
+from tests.e2e.homes import Home, entry, fleetctl, pool_id, served, unchanged
 from tests.e2e.proxy import Exchange
 
 POOL = """\
@@ -39,14 +39,18 @@ def test_k055_a_swap_whose_second_half_fails_says_so_and_is_finished_by_a_rerun(
     assert "nobody holds the pool between acme and its next tenant" in planned.out
     with served(home) as (_, proxy):
         proxy.reset(lambda e: e.refuse(500, "INTERNAL_ERROR") if e.operation == "pools/offer" else e.pass_on())
-        report = home.apply(code=5).report
+        file = home.directory.parent / "report.json"
+        report = home.apply("--report", file, code=5).report
         assert [o["action"] for o in report["done"]] == ["unoffer"]
         assert [o["action"] for o in report["failed"]] == ["offer"]
+        [gap] = report["done"][0]["meanwhile"]
+        assert gap == "nobody holds the pool between acme and its next tenant"
+        assert gap in fleetctl("show", file).out.partition("Meanwhile")[2]
         with home.hand() as client:
             assert client.pools.get(pool_id("fra1-h100")).offers == {}
         proxy.reset()
         again = home.apply().report
-        assert [o["action"] for o in again["done"]] == ["offer"]
+        assert [(o["action"], o["meanwhile"]) for o in again["done"]] == [("offer", [])]
         assert home.is_settled()
 
 

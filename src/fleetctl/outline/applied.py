@@ -41,6 +41,7 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
             Section(title="Failed", items=tuple(_failed(report["failed"]))),
             _waiting("Blocked", report["blocked"], verbose),
             _waiting("Not started", report["notStarted"], verbose),
+            Section(title="Meanwhile", items=tuple(_meanwhile(report["done"]))),
             _left(report["undo"]),
             Section(title="Done", items=tuple(_done(report["done"]))) if verbose else None,
         ),
@@ -134,6 +135,14 @@ def _waiting(title: str, outcomes: Sequence[Outcome], verbose: bool) -> Section:
 
 def _waits(outcome: Outcome) -> str:
     return f" (waits for {', '.join(f'#{n}' for n in outcome['waitsFor'])})" if outcome["waitsFor"] else ""
+
+
+def _meanwhile(outcomes: Sequence[Outcome]) -> Iterator[Item]:
+    """What was given up for a moment, and goes on until the rest is done."""
+    for outcome in outcomes:
+        if outcome["meanwhile"]:
+            notes = tuple(Words(f"! {escape(sentence)}", "notice", foreign=True) for sentence in outcome["meanwhile"])
+            yield Item(mark="!", subject=named(outcome), where=place(outcome["source"]), notes=notes, alarm=True)
 
 
 def _done(outcomes: Sequence[Outcome]) -> Iterator[Item]:

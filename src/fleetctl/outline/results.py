@@ -181,7 +181,7 @@ def _outcome(outcome: Outcome) -> Result:
     waits = f"waits for {', '.join(f'#{n}' for n in outcome['waitsFor'])}" if outcome["waitsFor"] else ""
     said = f"{escape(problem['code'])}: {escape(problem['message'])}" if problem else ""
     status: dict[str, Status] = {"done": "passed", "failed": "failed"}
-    why = "; ".join(filter(None, (said, waits, note)))
+    why = "; ".join(filter(None, (said, waits, note, *map(escape, outcome["meanwhile"]))))
     return Result(
         group="outcomes",
         name=operations.named(outcome),

@@ -102,15 +102,17 @@ def _inputs(comparison: Comparison, written: Desired) -> Json:
 
 def _ordered(unordered: list[Operation], ordering: Ordering, digests: list[str]) -> tuple[Operation, ...]:
     numbers = {index: n for n, index in enumerate(ordering.sequence, 1)}
-    lost: dict[int, list[str]] = {}
+    lost: dict[int, list[tuple[str, int]]] = {}
     for given_up in ordering.given_up:
-        lost.setdefault(given_up.then, []).append(_sentence(given_up, unordered))
+        told = _sentence(given_up, unordered), numbers[given_up.first]
+        lost.setdefault(given_up.then, []).append(told)
     return tuple(
         replace(
             unordered[index],
             n=numbers[index],
             depends_on=tuple(sorted(numbers[other] for other in ordering.depends_on[index])),
-            effects=(*unordered[index].effects, *lost.get(index, ())),
+            effects=(*unordered[index].effects, *(sentence for sentence, _ in lost.get(index, ()))),
+            meanwhile=tuple(lost.get(index, ())),
             digest=digests[index],
         )
         for index in ordering.sequence

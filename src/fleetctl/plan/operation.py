@@ -56,7 +56,8 @@ class Operation:
     """`command` carries the precondition, read at plan time; `place` is where the files ask for it.
 
     `before` and `after` are JSON, unmasked: whoever shows them masks them. `n` counts from 1 in the plan's order,
-    `depends_on` names operations by it. `causes`, where there is a base: what moved since.
+    `depends_on` names operations by it. `causes`, where there is a base: what moved since. `meanwhile`: what was given
+    up for it, told as an effect, and the number of the operation that ends it.
     """
 
     command: Command
@@ -72,6 +73,7 @@ class Operation:
     causes: tuple[Cause, ...] = ()
     n: int = 0
     depends_on: tuple[int, ...] = ()
+    meanwhile: tuple[tuple[str, int], ...] = ()
     digest: str = ""
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from better_compute.domain.policy.secrets import mask_text
 from fleetctl.apply.journal import Outcome, Status
@@ -24,8 +24,9 @@ def of_apply(
     """The outcomes in the plan's order. `interrupted` is the signal that ended the run early, `back` the apply that the
     plan takes back."""
     by_status: dict[Status, list[forms.Outcome]] = {"done": [], "failed": [], "blocked": [], "notStarted": []}
+    done = {outcome.operation.n for outcome in outcomes if outcome.status == "done"}
     for outcome in outcomes:
-        by_status[outcome.status].append(of_outcome(outcome))
+        by_status[outcome.status].append(of_outcome(outcome, _lasting(outcome, done)))
     report: forms.ApplyReport = {
         **parts.headed(header),
         "kind": "apply",
@@ -51,7 +52,14 @@ def of_apply(
     return report
 
 
-def of_outcome(outcome: Outcome) -> forms.Outcome:
+def _lasting(outcome: Outcome, done: Collection[int]) -> list[str]:
+    """What was given up for a moment that goes on, since the run ended before what ends it."""
+    if outcome.status != "done":
+        return []
+    return [sentence for sentence, end in outcome.operation.meanwhile if end not in done]
+
+
+def of_outcome(outcome: Outcome, lasting: Sequence[str] = ()) -> forms.Outcome:
     operation = outcome.operation
     return {
         "n": operation.n,
@@ -65,6 +73,7 @@ def of_outcome(outcome: Outcome) -> forms.Outcome:
         "problem": problems.problem(outcome.problem) if outcome.problem else None,
         "waitsFor": list(outcome.waits_for),
         "attempts": outcome.attempts,
+        "meanwhile": [mask_text(sentence) for sentence in lasting],
         "inverse": parts.inverse(operation.inverse),
         "source": problems.source(operation.source),
     }

@@ -310,6 +310,7 @@ def a_plan(operations: list[Any] | None = None, **fields: Any) -> Any:
 def outcome(n: int, status: str = "done", **fields: Any) -> Any:
     common = {"n": n, "action": "offer", "poolId": "pool_1", "key": f"fra1-{n}", "toTenantId": "acme", "digest": DIGEST}
     rest: dict[str, Any] = {"note": "", "problem": None, "waitsFor": [], "attempts": 1, "source": source(n)}
+    rest["meanwhile"] = []
     inverse = {"action": "unoffer", "after": None, "why": ""}
     return {**common, "status": status, **rest, "inverse": inverse, **fields}
 
@@ -321,7 +322,7 @@ LEFT = {"removed": ["fra1-gone"], "waiting": ["fra1-full"]}
 def an_apply(*outcomes: Any, **fields: Any) -> Any:
     """One that was interrupted, with an outcome of each status; or the one with these."""
     told = outcomes or (
-        outcome(1),
+        outcome(1, action="unoffer", meanwhile=["nobody holds the pool between acme and its next tenant"]),
         outcome(2, note="already as wished"),
         outcome(3, "failed", attempts=3, problem=problem(message="the pool moved", hint="plan again", source=None)),
         outcome(4, "blocked", action="unoffer", waitsFor=[3]),

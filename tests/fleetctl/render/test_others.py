@@ -38,6 +38,7 @@ def a_problem(**fields: Any) -> Problem:
 def an_outcome(status: str = "done", **fields: Any) -> Outcome:
     common = {"n": 1, "action": "offer", "poolId": "pool_1", "key": "fra1-a", "toTenantId": "acme", "digest": "d"}
     rest: dict[str, Any] = {"note": "", "problem": None, "waitsFor": [], "attempts": 1, "source": SOURCE}
+    rest["meanwhile"] = []
     rest["inverse"] = {"action": "unoffer", "after": None, "why": ""}
     return {**common, **rest, "status": status, **fields}  # type: ignore[typeddict-item]
 

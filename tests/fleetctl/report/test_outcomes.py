@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -55,6 +56,19 @@ def test_an_apply_tells_the_four_ends_apart(plan: Plan) -> None:
     assert report["failed"][0]["problem"]["code"] == VERSION_CONFLICT
     assert report["blocked"][0]["waitsFor"] == [1]
     assert (report["interrupted"], report["digest"]) == ("SIGTERM", plan.digest)
+
+
+def test_what_was_given_up_for_a_moment_is_told_where_the_run_ended_in_it(plan: Plan) -> None:
+    first, then, *_ = plan.operations
+    first = replace(first, meanwhile=(("nobody holds the pool", then.n),))
+
+    def told(*statuses: Status) -> list[list[str]]:
+        outcomes = [Outcome(o, status) for o, status in zip((first, then), statuses, strict=True)]
+        report = of_apply(plan, outcomes, a_header(), "plan", None)
+        return [o["meanwhile"] for s in ("done", "failed", "notStarted") for o in report[s]]
+
+    assert told("done", "failed") == told("done", "notStarted") == [["nobody holds the pool"], []]
+    assert told("done", "done") == told("failed", "notStarted") == [[], []]
 
 
 def test_drift_says_since_when_by_whom_and_through_which_change() -> None:

@@ -9,7 +9,8 @@ from fleetctl.report.forms.shared import Action, Compared, Headed, Inverse, Prob
 
 class Outcome(TypedDict):
     """What became of an operation. `problem` says why it failed; a blocked one waited in vain for those that `waitsFor`
-    names by `n`. `inverse` is what takes it back."""
+    names by `n`. `inverse` is what takes it back. `meanwhile`: of one that is done, what was given up for it and lasts
+    until others are done too."""
 
     n: int
     action: Action
@@ -22,6 +23,7 @@ class Outcome(TypedDict):
     problem: Problem | None
     waitsFor: list[int]
     attempts: int
+    meanwhile: list[str]
     inverse: Inverse
     source: Source
 
