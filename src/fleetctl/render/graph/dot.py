@@ -27,8 +27,8 @@ def render(report: Report, _look: Look = PLAIN) -> str:
     lines = [
         "digraph plan {",
         f"  label={_quoted(f'{drawn.title}: {drawn.sums}')};",
-        '  rankdir=LR; bgcolor="transparent"; fontname="sans-serif"; fontcolor="#777777";',
-        '  node [style=filled, fontname="sans-serif", fontcolor="#111111"]; edge [color="#777777"];',
+        '  rankdir=LR; bgcolor="transparent"; fontname="Helvetica"; fontcolor="#777777";',
+        '  node [style=filled, fontname="Helvetica", fontcolor="#111111"]; edge [color="#777777"];',
         *map(_node, drawn.nodes),
         *(f"  n{first} -> n{then};" for first, then in drawn.edges),
         "}",

@@ -132,4 +132,6 @@ def test_graphviz_draws_it(plan: Any) -> None:
         assert READ["dot"](drawn("dot", plan))[0].keys() == {o["n"] for o in plan["operations"]}
         return
     done = subprocess.run([program, "-Tsvg"], input=drawn("dot", plan), capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
+    assert "error" not in done.stderr.lower()
+    assert len(ElementTree.fromstring(done.stdout).findall(f".//{SVG}g[@class='node']")) == len(plan["operations"])
