@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 Path = tuple[str, ...]
@@ -15,6 +16,7 @@ _ROWS = ("quota", "ownerQuota")
 _OFFER = re.compile(r"offers\[([^\]]*)\](?:\.([^.]*)(?:\.(.*))?)?")
 
 
+@lru_cache(maxsize=4096)
 def spelled(path: Path) -> str:
     """In the spelling of fleet files: `offers[acme].quota.gpu.mig`."""
     if path[:1] == ("offers",) and len(path) > 1:

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 from better_compute.domain.escape import LOG_COMMAND
@@ -54,15 +54,36 @@ def sha256(value: Any) -> str:
 
 def checksum(document: Mapping[str, Any]) -> str:
     """SHA-256 of a report, as its file has it, without its own `checksum`."""
-    return sha256({name: value for name, value in document.items() if name != "checksum"})
+    encoder = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    digest = hashlib.sha256()
+    for piece in _pieces(document, ("checksum",), lambda value: encoder.encode(value).encode()):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def seal(document: Mapping[str, Any], key: bytes) -> str:
     """HMAC of a report without `seal` and `checksum`: whoever has not the key can make no other file of it."""
     import msgspec  # as above
 
-    sealed = {name: value for name, value in document.items() if name not in ("seal", "checksum")}
-    return hmac.new(key, b"seal" + msgspec.json.encode(sealed, order="sorted"), hashlib.sha256).hexdigest()
+    code = hmac.new(key, b"seal", hashlib.sha256)
+    for piece in _pieces(document, ("seal", "checksum"), msgspec.json.Encoder(order="sorted").encode):
+        code.update(piece)
+    return code.hexdigest()
+
+
+def _pieces(document: Mapping[str, Any], left_out: Collection[str], spell: Callable[[Any], bytes]) -> Iterator[bytes]:
+    """The one spelling of a report piece by piece: of its lists, which may be long, no more than an item is held."""
+    yield b"{"
+    for number, name in enumerate(sorted(document.keys() - left_out)):
+        value = document[name]
+        yield (b"," if number else b"") + spell(name) + b":"
+        if isinstance(value, list):
+            yield b"["
+            yield from ((b"," if place else b"") + spell(item) for place, item in enumerate(value))
+            yield b"]"
+        else:
+            yield spell(value)
+    yield b"}"
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ from better_compute.domain.ids import is_key
 from fleetctl.desired.found import Found, Part
 from fleetctl.desired.nearest import Nearest
 from fleetctl.desired.place import Place
-from fleetctl.files import Document, Map, Merged, Seq
+from fleetctl.files import Document, Map, Merged, Seq, offsets
 
 RULE = "fleet.policyRef"
 """The rule of a reference to a policy that there is none of."""
@@ -73,7 +73,7 @@ def _over(base: Any, entry: Map) -> Map:
 def merged(base: Any, patch: Map) -> Merged:
     """JSON Merge Patch (RFC 7396): null removes, a map is merged into a map, anything else takes the place."""
     made = Merged()
-    made.lines, made.start, made.at, made.homes = patch.lines, patch.start, [], {}
+    made.lines, made.start, made.at, made.homes = patch.lines, patch.start, offsets(), {}
     under = base if isinstance(base, Map) else Map()
     for name, value in under.items():
         if name not in patch:
@@ -87,4 +87,4 @@ def merged(base: Any, patch: Map) -> Merged:
 def _take(into: Merged, origin: Map, name: str, value: Any) -> None:
     into[name] = value
     into.homes[name] = origin.lines
-    into.at += origin.offset(name, of_key=True), origin.offset(name)
+    into.at += offsets(origin.offset(name, of_key=True), origin.offset(name))

@@ -18,7 +18,7 @@ from better_compute.domain.policy.urls import mask_cut
 from fleetctl.desired.faults import Fault, variables
 from fleetctl.desired.locate import Step
 from fleetctl.desired.says import near
-from fleetctl.files import Document, Map, Seq
+from fleetctl.files import Document, Map, Seq, offsets
 
 FIELD = "forEach"
 RULE = "fleet.forEach"
@@ -104,7 +104,7 @@ class Templates:
             return document, []
         wrong: list[Fault] = []
         items = Seq()
-        items.lines, items.start, items.at = pools.lines, pools.start, []
+        items.lines, items.start, items.at = pools.lines, pools.start, offsets()
         for index, item in enumerate(pools):
             entries = [item]
             if _is_template(item):
@@ -112,7 +112,7 @@ class Templates:
                 wrong += faults
                 entries = [] if faults else [*_entries(item)]
             items += entries
-            items.at += [pools.at[index]] * len(entries)
+            items.at += offsets(pools.at[index]) * len(entries)
         return Document(document.file, document.root.having("pools", items), document.line), wrong
 
     def _faults(self, item: Map, way: tuple[Step, ...]) -> list[Fault]:
@@ -185,7 +185,7 @@ def _misused(text: Any, way: tuple[Step, ...], of_name: bool, known: tuple[str, 
 
 def _entries(template: Map) -> Iterator[Made]:
     lists = template[FIELD]
-    at = [offset for name in template if name != FIELD for offset in _offsets(template, name)]
+    at = offsets(*(offset for name in template if name != FIELD for offset in _offsets(template, name)))
     for combination in product(*([str(value) for value in values] for values in lists.values())):
         filled = dict(zip(lists, combination, strict=True))
         memo: dict[int, Any] = {}

@@ -6,7 +6,7 @@ files that a path is read from.
 """
 
 from fleetctl.errors import FilesError
-from fleetctl.files.document import Document, Documents, Lines, Map, Merged, Seq
+from fleetctl.files.document import Document, Documents, Lines, Map, Merged, Seq, offsets
 from fleetctl.files.fleet import fleet_files, read_fleet
 from fleetctl.files.reader import read_text
 
@@ -19,6 +19,7 @@ __all__ = [
     "Merged",
     "Seq",
     "fleet_files",
+    "offsets",
     "read_fleet",
     "read_text",
 ]

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from better_compute.domain.problems import Source
 
 Position = tuple[int, int]
 """Line and column, both from 1."""
+
+Offsets: TypeAlias = "array[int]"
+"""Offsets into a text, as numbers of four bytes: there is more of them than of anything else."""
+
+
+def offsets(*known: int) -> Offsets:
+    return array("I", known)
 
 
 class Lines:
@@ -40,7 +48,7 @@ class Map(dict[str, Any]):
 
     __slots__ = ("_order", "at", "lines", "start")
 
-    at: list[int]
+    at: Offsets
     lines: Lines
     start: int
     _order: dict[str, int]
@@ -55,7 +63,7 @@ class Map(dict[str, Any]):
 
     def having(self, key: str, value: Any, near: str = "") -> Map:
         """The same map with another value at `key`; one that is new stands where `near` does."""
-        at = self.at if key in self else [*self.at, self.offset(near, of_key=True), self.offset(near)]
+        at = self.at if key in self else self.at + offsets(self.offset(near, of_key=True), self.offset(near))
         made = copy(self)
         made[key], made.at = value, at
         if key not in self:
@@ -76,7 +84,7 @@ class Seq(list[Any]):
 
     __slots__ = ("at", "lines", "start")
 
-    at: list[int]
+    at: Offsets
     lines: Lines
     start: int
 

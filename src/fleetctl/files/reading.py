@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from better_compute.domain.policy import SENSITIVE, is_sensitive_name
 from better_compute.domain.problems import INVALID_INPUT, Problem, Source
-from fleetctl.files.document import Lines, Map, Seq
+from fleetctl.files.document import Lines, Map, Seq, offsets
 from fleetctl.files.scalars import Scalars, clip
 
 MAX_DEPTH = 64
@@ -71,7 +71,7 @@ class Reading:
     def enter(self, new: Nest, start: int) -> Nest:
         """A new map or list that begins at this offset, inside what is open; whoever reads it takes its step off the
         trail at its end. Raises UnreadableError, after a report, when it is nested too deep."""
-        new.at, new.lines, new.start = [], self.lines, start
+        new.at, new.lines, new.start = offsets(), self.lines, start
         if len(self.trail) >= MAX_DEPTH:
             self.report(start, *TOO_DEEP)
             raise UnreadableError

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, cast, get_args
 
 from better_compute.domain.policy.secrets import mask, mask_text
 from better_compute.domain.state import Pool
+from better_compute.domain.values import Json
 from fleetctl.consequences import Consequences
 from fleetctl.consequences.grants import PoolFacts
 from fleetctl.drift import Moved, Undone
 from fleetctl.guards import Tally
 from fleetctl.plan import Operation, Plan
-from fleetctl.plan.operation import ACTIONS
+from fleetctl.plan.operation import ACTIONS, Reason
 from fleetctl.report import forms, parts, problems, tenants
 from fleetctl.report.of_together import of_together
 from fleetctl.report.parts import Header
@@ -90,15 +92,26 @@ def _operation(operation: Operation, facts: PoolFacts) -> forms.Operation:
         "after": mask(operation.after),
         "changes": [parts.change(change) for change in operation.changes],
         "causes": list(operation.causes),
-        "reason": {"code": operation.reason.code, "sentence": operation.reason.sentence},
+        "reason": _reason(operation.reason),
         "effects": [mask_text(effect) for effect in operation.effects],
         "severity": operation.severity,
         "dependsOn": list(operation.depends_on),
-        "precondition": dict(operation.precondition),
+        "precondition": _precondition(*operation.precondition.items()),
         "inverse": parts.inverse(operation.inverse),
         "source": problems.source(operation.source),
         "digest": operation.digest,
     }
+
+
+@lru_cache(maxsize=256)
+def _reason(reason: Reason) -> forms.Reason:
+    """Many operations have few reasons, and few preconditions, between them: each is held once."""
+    return {"code": reason.code, "sentence": reason.sentence}
+
+
+@lru_cache(maxsize=256)
+def _precondition(*items: tuple[str, Json]) -> dict[str, Json]:
+    return dict(items)
 
 
 def _undone(one: Undone) -> forms.UndoneOperation:

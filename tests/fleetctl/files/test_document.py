@@ -88,7 +88,7 @@ def test_a_map_of_two_files_has_the_places_of_both() -> None:
     (one,), (other,) = read_text(b"a: {x: 1}\n", "one.yaml"), read_text(b"\n\na: {y: [2]}\n", "other.yaml")
     both = Merged({"x": 1, "y": other.root["a"]["y"]})
     both.lines, both.start = one.root.lines, one.root["a"].start
-    both.at = [*one.root["a"].at, *other.root["a"].at]
+    both.at = one.root["a"].at + other.root["a"].at
     both.homes = {"x": one.root.lines, "y": other.root.lines}
     made = Document(one.file, one.root.having("a", both), one.line)
     assert [str(made.source(("a", *path))) for path in (("x",), ("y",), ("y", 0), ("z",))] == [
