@@ -536,6 +536,7 @@ def test_guards_hold_for_an_undo_as_for_any_change(home: Home) -> None:
         ran = home.run("apply", "--undo", file, "--yes")
     assert ran.code == 3, ran.said
     assert "1 archive, and one apply may do 0" in ran.said
+    assert "Revert the files too" in ran.out
     home.wish(*(AFTER[:2]), {**AFTER[2], "protect": True}, AFTER[3])
     assert "would take from what is protected: archive new" in refused(home, file, code=3)
 

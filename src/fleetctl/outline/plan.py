@@ -156,6 +156,8 @@ def _closing(report: PlanReport) -> Iterator[Sentence]:
             yield (Words(f"Found: {found}.", "notice"),)
     if "together" in report:
         yield together.closing(report["together"])
+    if "undoes" in report:
+        yield (Words("Revert the files too: else the next plan brings the change back.", "notice"),)
     yield (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True))
 
 
