@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 from better_compute.domain.policy.secrets import mask, mask_text
 from better_compute.domain.state import Pool
@@ -22,6 +22,7 @@ from fleetctl.report.parts import Header
 from fleetctl.spelling import checksum, seal
 from fleetctl.together.joint import Together
 
+_KEPT = 256
 _MOST_FOREIGN = 100
 """Of what is nobody's business here no more are named."""
 
@@ -52,7 +53,7 @@ def of_plan(
         "expiresAt": header.expires_at,
         "allow": dict(header.allow),
         "reason": None if header.reason is None else mask_text(header.reason),
-        "operations": [_operation(operation, does.pools.of(operation.pool_id)) for operation in plan.operations],
+        "operations": _operations(plan, does),
         "findings": problems.worst_first(plan.findings),
         "notes": [parts.note(note) for note in plan.comparison.notes],
         "drift": None if plan.comparison.asked.base is None else [_undone(one) for one in undone],
@@ -78,7 +79,20 @@ def _asked(plan: Plan, together: Together | None) -> forms.AskedOfPlan:
     return asked
 
 
-def _operation(operation: Operation, facts: PoolFacts) -> forms.Operation:
+def _operations(plan: Plan, does: Consequences) -> list[forms.Operation]:
+    once = _Once(lru_cache(_KEPT)(_reason), lru_cache(_KEPT)(_precondition))
+    return [_operation(operation, does.pools.of(operation.pool_id), once) for operation in plan.operations]
+
+
+class _Once(NamedTuple):
+    """Many operations have few reasons and few preconditions between them: a report, which nobody changes, holds each
+    of them once."""
+
+    reason: Callable[[Reason], forms.Reason]
+    precondition: Callable[..., dict[str, Json]]
+
+
+def _operation(operation: Operation, facts: PoolFacts, once: _Once) -> forms.Operation:
     return {
         "n": operation.n,
         "action": operation.action,
@@ -92,24 +106,21 @@ def _operation(operation: Operation, facts: PoolFacts) -> forms.Operation:
         "after": mask(operation.after),
         "changes": [parts.change(change) for change in operation.changes],
         "causes": list(operation.causes),
-        "reason": _reason(operation.reason),
+        "reason": once.reason(operation.reason),
         "effects": [mask_text(effect) for effect in operation.effects],
         "severity": operation.severity,
         "dependsOn": list(operation.depends_on),
-        "precondition": _precondition(*operation.precondition.items()),
+        "precondition": once.precondition(*operation.precondition.items()),
         "inverse": parts.inverse(operation.inverse),
         "source": problems.source(operation.source),
         "digest": operation.digest,
     }
 
 
-@lru_cache(maxsize=256)
 def _reason(reason: Reason) -> forms.Reason:
-    """Many operations have few reasons, and few preconditions, between them: each is held once."""
     return {"code": reason.code, "sentence": reason.sentence}
 
 
-@lru_cache(maxsize=256)
 def _precondition(*items: tuple[str, Json]) -> dict[str, Json]:
     return dict(items)
 
