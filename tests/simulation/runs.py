@@ -57,6 +57,11 @@ class Prepared:
     live: Live
     wishes: tuple[tuple[Entries, Desired], tuple[Entries, Desired]]
 
+    @property
+    def plan(self) -> Plan:
+        """That of the first wish."""
+        return make(self.wishes[0][1], self.live)
+
 
 @dataclass(frozen=True, slots=True)
 class Story:
@@ -77,37 +82,20 @@ class Simulation:
     stage: Stage
     fleets: tuple[Prepared, ...]
 
-    def undisturbed(self, number: int) -> list[Plan]:
-        """The plans of a fleet's wishes, one after the other, where nothing goes wrong."""
-        prepared, plans = self.fleets[number], []
-        with self.stage.world(number, prepared.path) as made, made.network.faultless():
-            for _, wish in prepared.wishes:
-                plans.append(make(wish, _live(made)))
-                assert _command(made, wish, None)
-        return plans
-
     def story(self, seed: int, *, spares: bool = True) -> Story:
         """Two wishes, one after the other; late requests of the first arrive during the second, and after it. Raises
-        AssertionError for whatever does not hold, and Stop where an approved plan is refused.
+        AssertionError for whatever does not hold, and Stop where an approved plan is refused; a note names the seed.
 
         `spares`: a first offer does not arrive again once the second wish withdraws it. Its precondition is that there
         is no offer, which is so then as it was before: it would be made again.
         """
         prepared = self.fleets[seed % FLEETS]
-        plans: list[Plan] = []
-        runs: list[int] = []
-        with self.stage.world(seed, prepared.path) as made:
-            live = prepared.live
-            for entries, wish in prepared.wishes:
-                plans.append(make(wish, live))
-                made.network.spared = _withdrawn(plans) if spares else ()
-                runs.append(_settle(made, wish, _saved(made, plans[-1], live) if seed % 2 else None))
-                live = _settled(made, wish, entries, plans)
-            with made.network.faultless():
-                made.network.deliver_again({operation.digest for operation in plans[0].operations})
-            _settled(made, wish, entries, plans)
-            assert made.broken() == []
-            return Story(tuple(runs), tuple(made.network.trace))
+        try:
+            with self.stage.world(seed, prepared.path) as made:
+                return Story(_told(made, prepared, approved=seed % 2 == 1, spares=spares), tuple(made.network.trace))
+        except BaseException as error:
+            error.add_note(f"in the story of seed {seed}")
+            raise
 
     def digests(self, seeds: range) -> list[str]:
         """Of the stories of some seeds."""
@@ -135,6 +123,23 @@ def _prepared(stage: Stage, directory: Path, number: int) -> Prepared:
         stage.save(path)
         first, second = ((entries, _read(entries)) for entries in wishes)
         return Prepared(path, _live(made), (first, second))
+
+
+def _told(made: World, prepared: Prepared, *, approved: bool, spares: bool) -> tuple[int, ...]:
+    """How many runs each wish took; `approved`: by a plan file."""
+    plans: list[Plan] = []
+    runs: list[int] = []
+    live = prepared.live
+    for entries, wish in prepared.wishes:
+        plans.append(make(wish, live))
+        made.network.spared = _withdrawn(plans) if spares else ()
+        runs.append(_settle(made, wish, _saved(made, plans[-1], live) if approved else None))
+        live = _settled(made, wish, entries, plans)
+    with made.network.faultless():
+        made.network.deliver_again({operation.digest for operation in plans[0].operations})
+    _settled(made, wish, entries, plans)
+    assert made.broken() == []
+    return tuple(runs)
 
 
 def _withdrawn(plans: list[Plan]) -> set[str]:

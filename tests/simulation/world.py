@@ -97,10 +97,9 @@ class Stage:
         if path is not None:
             _copy(path, self._database)
         network = Network(self._scheduler, self._inner, self._instance_id)
-        http = Http("the control plane", token="sa_fleet", transport=network)
         begin = self.read(select(func.coalesce(func.max(t.events.c.sequence), 0)))[0][0]
-        yield World(self._scheduler, self, network, http, self._file, begin)
-        http.close()
+        with closing(Http("the control plane", token="sa_fleet", transport=network)) as http:
+            yield World(self._scheduler, self, network, http, self._file, begin)
 
     def read(self, query: Any) -> Any:
         """Rows of the database."""
