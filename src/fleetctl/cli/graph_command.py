@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from fleetctl.cli import frame, options, streams
@@ -28,5 +30,8 @@ from fleetctl.cli.options import Common
 )
 def command(common: Common) -> int:
     from fleetctl.flow.graph import graph
+    from fleetctl.render.graph import mermaid
 
-    return streams.finish(graph(common.request, common.format.name), common.format)
+    made = graph(common.request)
+    told = mermaid.remarks(made.report) if common.format.name == "mermaid" else ()
+    return streams.finish(replace(made, remarks=(*made.remarks, *told)), common.format)

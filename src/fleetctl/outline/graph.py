@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import operations
+from fleetctl.outline import operations, values
 from fleetctl.words import count
 
 if TYPE_CHECKING:
@@ -52,8 +52,13 @@ def graph(report: Report) -> Graph:
     return Graph(f"Plan of fleet {escape(report['fleet'])}", _sums(report), nodes)
 
 
+def dependencies(report: Report) -> int:
+    """How many arrows the graph of a report has."""
+    return sum(len(operation["dependsOn"]) for operation in report["operations"]) if report["kind"] == "plan" else 0
+
+
 def _sums(report: PlanReport) -> str:
-    edges = sum(len(operation["dependsOn"]) for operation in report["operations"])
+    edges = dependencies(report)
     waits = f"{edges:,} {'dependency' if edges == 1 else 'dependencies'}"
     blocked = ", blocked" if report["summary"]["blocked"] else ""
     done = f"{count(len(report['operations']), 'operation')}, {waits}" if report["operations"] else "no operations"
@@ -65,12 +70,8 @@ def _node(operation: Operation) -> Node:
     lines = (f"{operations.verb(operation)} {operations.name(operation)}", operations.whom(operation))
     return Node(
         n=n,
-        lines=tuple(_cut(line) for line in (*lines, f"{severity}, #{n}") if line),
+        lines=tuple(values.cut(line, _LONGEST) for line in (*lines, f"{severity}, #{n}") if line),
         title=f"#{n} {operations.named(operation)} ({severity})",
         severity=severity,
         waits_for=tuple(operation["dependsOn"]),
     )
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."

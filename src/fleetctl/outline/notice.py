@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from fleetctl.outline import values
 from fleetctl.outline.drifted import coverage
 from fleetctl.outline.head import outside
 from fleetctl.words import listed, time
@@ -52,5 +53,4 @@ def _since(one: Drifted) -> str:
 
 def _name(text: str) -> str:
     """A name with nothing in it that a chat acts on."""
-    shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-    return _OTHER.sub("?", shown)
+    return _OTHER.sub("?", values.cut(text, _LONGEST))

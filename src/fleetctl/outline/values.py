@@ -59,6 +59,7 @@ def sides(it: Change, *, whole: bool = False) -> tuple[str, str]:
 
 
 def cut(text: str, longest: int = _LONGEST) -> str:
+    """A text of no more than `longest` characters, which ends in three dots where some are missing."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 

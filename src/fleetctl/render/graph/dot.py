@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 from fleetctl.look import PLAIN, Look
 from fleetctl.outline.graph import graph
+from fleetctl.render.graph.palette import PAINTS, QUIET, TEXT
 
 if TYPE_CHECKING:
     from fleetctl.outline.graph import Node, Severity
     from fleetctl.report.forms import Report
 
-_LOOKS: Final[dict[Severity, str]] = {
-    "safe": 'shape=box, fillcolor="#e3f1e6", color="#4f8a5f"',
-    "lowers": 'shape=box, style="filled,rounded", fillcolor="#fdf3d0", color="#a8862a"',
-    "withdraws": 'shape=hexagon, fillcolor="#fde4cf", color="#b8621b"',
-    "irreversible": 'shape=octagon, fillcolor="#fbd9d9", color="#b02a2a", penwidth=3',
+_SHAPES: Final[dict[Severity, str]] = {
+    "safe": "shape=box",
+    "lowers": 'shape=box, style="filled,rounded"',
+    "withdraws": "shape=hexagon",
+    "irreversible": "shape=octagon",
 }
 _QUOTED = str.maketrans({"\\": "\\\\", '"': '\\"', "&": "&amp;"})
 """DOT reads the escapes of a quoted text, and in a label HTML's entities as well."""
@@ -27,8 +28,8 @@ def render(report: Report, _look: Look = PLAIN) -> str:
     lines = [
         "digraph plan {",
         f"  label={_quoted(f'{drawn.title}: {drawn.sums}')};",
-        '  rankdir=LR; bgcolor="transparent"; fontname="Helvetica"; fontcolor="#777777";',
-        '  node [style=filled, fontname="Helvetica", fontcolor="#111111"]; edge [color="#777777"];',
+        f'  rankdir=LR; bgcolor="transparent"; fontname="Helvetica"; fontcolor="{QUIET}";',
+        f'  node [style=filled, fontname="Helvetica", fontcolor="{TEXT}"]; edge [color="{QUIET}"];',
         *map(_node, drawn.nodes),
         *(f"  n{first} -> n{then};" for first, then in drawn.edges),
         "}",
@@ -37,7 +38,13 @@ def render(report: Report, _look: Look = PLAIN) -> str:
 
 
 def _node(node: Node) -> str:
-    return f"  n{node.n} [label={_quoted(*node.lines)}, tooltip={_quoted(node.title)}, {_LOOKS[node.severity]}];"
+    return f"  n{node.n} [label={_quoted(*node.lines)}, tooltip={_quoted(node.title)}, {_paint(node.severity)}];"
+
+
+def _paint(severity: Severity) -> str:
+    paint = PAINTS[severity]
+    wide = f", penwidth={paint.width}" if paint.width > 1 else ""
+    return f'{_SHAPES[severity]}, fillcolor="{paint.fill}", color="{paint.outline}"{wide}'
 
 
 def _quoted(*lines: str) -> str:

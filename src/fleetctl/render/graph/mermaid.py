@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from fleetctl.look import PLAIN, Look
-from fleetctl.outline.graph import graph
+from fleetctl.outline.graph import dependencies, graph
+from fleetctl.render.graph.palette import PAINTS, TEXT
 
 if TYPE_CHECKING:
     from fleetctl.outline.graph import Node, Severity
@@ -18,12 +19,8 @@ _SHAPES: Final[dict[Severity, tuple[str, str]]] = {
     "withdraws": ("{{", "}}"),
     "irreversible": ("[[", "]]"),
 }
-_CLASSES: Final[dict[Severity, str]] = {
-    "safe": "fill:#e3f1e6,stroke:#4f8a5f,color:#111111",
-    "lowers": "fill:#fdf3d0,stroke:#a8862a,color:#111111",
-    "withdraws": "fill:#fde4cf,stroke:#b8621b,color:#111111",
-    "irreversible": "fill:#fbd9d9,stroke:#b02a2a,stroke-width:3px,color:#111111",
-}
+MOST: Final = 500
+"""So many arrows are drawn where nobody says otherwise; Mermaid's own limit, which no flowchart can lift."""
 _MARKUP = re.compile(r"[^A-Za-z0-9 .,:/()-]")
 """What may mean something in a label: markdown, HTML, or the end of it."""
 
@@ -33,10 +30,24 @@ def render(report: Report, _look: Look = PLAIN) -> str:
     drawn = graph(report)
     lines = ["flowchart LR", f"  accTitle: Plan: {drawn.sums}"]
     if drawn.nodes:
-        lines += [f"  classDef {severity} {style}" for severity, style in _CLASSES.items()]
+        lines += map(_class, PAINTS)
     lines += map(_node, drawn.nodes)
     lines += (f"  n{first} --> n{then}" for first, then in drawn.edges)
     return "".join(f"{line}\n" for line in lines)
+
+
+def remarks(report: Report) -> tuple[str, ...]:
+    """What whoever asked for this format must know: that more is in the flowchart than Mermaid draws."""
+    if (number := dependencies(report)) <= MOST:
+        return ()
+    most = f"Mermaid draws {MOST} dependencies unless its maxEdges says more, and here are {number:,}"
+    return (f"{most}: --format svg draws all, --only a part of the fleet",)
+
+
+def _class(severity: Severity) -> str:
+    paint = PAINTS[severity]
+    wide = f",stroke-width:{paint.width}px" if paint.width > 1 else ""
+    return f"  classDef {severity} fill:{paint.fill},stroke:{paint.outline}{wide},color:{TEXT}"
 
 
 def _node(node: Node) -> str:

@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape as xml
 from fleetctl.look import PLAIN, Look
 from fleetctl.outline.graph import graph
 from fleetctl.render.graph.layout import layout
+from fleetctl.render.graph.palette import PAINTS, QUIET, TEXT
 
 if TYPE_CHECKING:
     from fleetctl.outline.graph import Graph, Node, Severity
@@ -22,12 +23,6 @@ _MARGIN, _HEAD, _LINE = 16, 32, 16
 _BEVEL = 12
 _LEAST = 480
 """Room for the title."""
-_COLOURS: Final[dict[Severity, str]] = {
-    "safe": 'fill="#e3f1e6" stroke="#4f8a5f"',
-    "lowers": 'fill="#fdf3d0" stroke="#a8862a"',
-    "withdraws": 'fill="#fde4cf" stroke="#b8621b"',
-    "irreversible": 'fill="#fbd9d9" stroke="#b02a2a" stroke-width="3"',
-}
 _OUTLINES: Final[dict[Severity, str]] = {
     "safe": f"h{_WIDE}v{_HIGH}h-{_WIDE}z",
     "lowers": f"m20 0h{_WIDE - 40}a20 30 0 0 1 0 {_HIGH}h-{_WIDE - 40}a20 30 0 0 1 0 -{_HIGH}z",
@@ -52,12 +47,12 @@ def render(report: Report, _look: Look = PLAIN) -> str:
         f'<title id="plan-title">{xml(drawn.title)}</title>',
         f'<desc id="plan-text">{xml(_text(drawn))}</desc>',
         '<marker id="plan-arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
-        '<path d="M0 0L8 4L0 8z" fill="#777777"/></marker>',
-        '<g font-family="ui-monospace,monospace" font-size="12" fill="#777777">',
+        f'<path d="M0 0L8 4L0 8z" fill="{QUIET}"/></marker>',
+        f'<g font-family="ui-monospace,monospace" font-size="12" fill="{QUIET}">',
         f'<text x="{_MARGIN}" y="20">{xml(f"{drawn.title}: {drawn.sums}")}</text>',
-        '<g fill="none" stroke="#777777">',
+        f'<g fill="none" stroke="{QUIET}">',
         *(_edge(places[first], places[then]) for first, then in drawn.edges if first in places),
-        '</g><g fill="#111111">',
+        f'</g><g fill="{TEXT}">',
         *(line for node in drawn.nodes for line in _node(node, *places[node.n])),
         "</g></g></svg>",
     ]
@@ -80,11 +75,17 @@ def _edge(first: tuple[float, float], then: tuple[float, float]) -> str:
 
 def _node(node: Node, x: float, y: float) -> Iterator[str]:
     outline = f"M{_px(x)} {_px(y)}{_OUTLINES[node.severity]}"
-    yield f'<g><title>{xml(node.title)}</title><path {_COLOURS[node.severity]} d="{outline}"/>'
+    yield f'<g><title>{xml(node.title)}</title><path {_paint(node.severity)} d="{outline}"/>'
     first = y + (_HIGH - _LINE * len(node.lines)) / 2 + 12
     for index, line in enumerate(node.lines):
         yield f'<text x="{_px(x + 14)}" y="{_px(first + index * _LINE)}">{xml(line)}</text>'
     yield "</g>"
+
+
+def _paint(severity: Severity) -> str:
+    paint = PAINTS[severity]
+    wide = f' stroke-width="{paint.width}"' if paint.width > 1 else ""
+    return f'fill="{paint.fill}" stroke="{paint.outline}"{wide}'
 
 
 def _px(value: float) -> str:

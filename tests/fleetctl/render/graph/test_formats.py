@@ -107,6 +107,16 @@ def test_a_name_that_is_not_escaped_is_noticed(monkeypatch: pytest.MonkeyPatch) 
         READ["mermaid"](drawn("mermaid", poisoned(a_plan(), HOSTILE["quotes"])))
 
 
+def test_mermaid_says_when_it_draws_not_all_arrows() -> None:
+    most = {n: list(range(1, n)) for n in range(1, 33)}  # 496 arrows
+    assert mermaid.remarks(waiting({**most, 33: [1, 2, 3, 4]})) == ()
+    assert mermaid.remarks(waiting({**most, 33: [1, 2, 3, 4, 5]})) == (
+        "Mermaid draws 500 dependencies unless its maxEdges says more, and here are 501:"
+        " --format svg draws all, --only a part of the fleet",
+    )
+    assert mermaid.remarks({"formatVersion": 1, "kind": "error", "problems": []}) == ()
+
+
 def test_svg_tells_those_who_do_not_see_it() -> None:
     root = ElementTree.fromstring(drawn("svg", waiting(DIAMOND)))
     texts = {element.get("id"): element.text for element in root if element.get("id")}
