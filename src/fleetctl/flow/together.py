@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
 from fleetctl.base.branches import Branch, Branches
 from fleetctl.desired import Desired
 from fleetctl.flow.judge import Judged, judged
-from fleetctl.history import History, Reader
+from fleetctl.history import History, LastEvent, Reader, Subject
 from fleetctl.session.opening import Session
 from fleetctl.together.joint import Joint, Together, apart, find
 from fleetctl.together.merging import merged
@@ -17,9 +17,9 @@ from fleetctl.together.part import Part, part
 
 def together(session: Session, found: Judged, others: Branches) -> Together:
     """`found` is the session's own plan, which nothing here changes. Each branch is planned once alone and all of them
-    once together, on the live state that was read, and the server is asked nothing more about them. Raises ComputeError
-    and Stop."""
-    session = _offline(session)
+    once together, on the live state that was read; of the server only the last events are asked for of pools that one
+    of them leaves out, of each pool once. Raises ComputeError and Stop."""
+    session = _for_others(session)
     # 1. Put aside what is another fleet; 2. put together what the others changed.
     strange = [joint for branch in others.found if (joint := _apart(branch, session.desired))]
     alike = [branch for branch in others.found if _apart(branch, session.desired) is None]
@@ -50,21 +50,23 @@ def _alone(branch: Branch, session: Session) -> Part:
     return _part(branch.ref, judged(replace(session, desired=desired)))
 
 
-def _offline(session: Session) -> Session:
-    """The session for other files than its own: what selects a part of them may select nothing of these."""
+def _for_others(session: Session) -> Session:
+    """The session for other files than its own. What selects a part of them may select nothing of these; and without a
+    client no plan of theirs asks for what a live state does not tell, such as rights: the plan at hand did."""
     selected = replace(session.asked.selected, may_miss=True)
     asked = replace(session.asked, selected=selected)
     return replace(session, client=None, asked=asked, read_history=_once(session.read_history))
 
 
 def _once(read: Reader) -> Reader:
-    """Asks for the last events of the same pools no second time."""
-    known: dict[tuple[Sequence[str], int], History] = {}
+    """Asks for the last events of no pool a second time."""
+    known: dict[int, tuple[set[str], dict[Subject, LastEvent]]] = {}
 
     def reading(pool_ids: Collection[str], after: int) -> History:
-        asked = tuple(sorted(pool_ids)), after
-        if asked not in known:
-            known[asked] = read(pool_ids, after)
-        return known[asked]
+        asked, events = known.setdefault(after, (set(), {}))
+        if new := set(pool_ids) - asked:
+            events.update(read(new, after).events)
+            asked.update(new)
+        return History(events).among(frozenset(pool_ids))
 
     return reading

@@ -5,8 +5,9 @@ A merge of branches is, in these laws, the files of all: each branch changes fil
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from fleetctl.base.branches import Branch, Branches
 from fleetctl.desired import Desired
 from fleetctl.flow import together as flow
 from fleetctl.flow.judge import Judged, judged
-from fleetctl.history import History
+from fleetctl.history import History, LastEvent
 from fleetctl.override import Override
 from fleetctl.plan import make
 from fleetctl.request import Request
@@ -355,6 +356,37 @@ def test_each_branch_is_planned_once_and_all_of_them_once(monkeypatch: pytest.Mo
     others = [branch(f"b{n}", [*was, offered(f"n{n}")], was) for n in range(5)]
     found(ControlPlane(), wish(was), *others)
     assert planned == [2] * 5 + [6]
+
+
+def test_the_last_events_of_a_pool_that_several_leave_out_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    was, prefix = [offered(f"fra1-{key}", acme=1) for key in "abc"], {"keyPrefix": "fra1-"}
+    live = ControlPlane()
+    live.run(live.plan(wish(was, **prefix)))
+    at = session(live, wish(was, **prefix))
+    ids = {each.key: each.pool_id for each in at.desired.entries.values()}
+    asked: list[set[str]] = []
+    told: list[set[str]] = []
+
+    def reading(pool_ids: Collection[str], _after: int) -> History:
+        asked.append(set(pool_ids))
+        return History({(pool_id, None): changed(pool_id) for pool_id in pool_ids})
+
+    def told_to(at: Session) -> Judged:
+        made = judged(at)
+        told.append({problem.path for problem in made.plan.findings if problem.rule == "fleet.other"})
+        return made
+
+    monkeypatch.setattr(flow, "judged", told_to)
+    others = branch("x", was[1:], was, **prefix), branch("y", [was[0], was[2]], was, **prefix)
+    flow.together(replace(at, read_history=reading), judged(at), Branches({}, others))
+    assert asked == [{ids["fra1-a"]}, {ids["fra1-b"]}]
+    assert told == [{"fra1-a"}, {"fra1-b"}, {"fra1-a", "fra1-b"}]
+
+
+def changed(pool_id: str) -> LastEvent:
+    """The last event of a pool that another fleet keeps by now."""
+    via = {"fleet": "else"}
+    return LastEvent(type="pool.updated", subject=(pool_id, None), actor_id="sa", time=0, sequence=1, via=via)
 
 
 def test_the_order_of_branches_tells_the_same_of_what_they_all_wish() -> None:
