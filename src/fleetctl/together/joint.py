@@ -79,7 +79,7 @@ def apart(ref: str, theirs: Desired, ours: Desired) -> Joint | None:
 
 
 def _clashed(clash: Clash) -> Joint:
-    name = f"pools[{clash.entry.key or clash.entry.pool_id}]"
+    name = _path(clash.entry.key or clash.entry.pool_id)
     path = f"{name}.{spelled(clash.path)}" if clash.path else name
     if clash.twice:
         rule, message = "together.twice", "it is written in several files, and would stand there twice"
@@ -128,7 +128,7 @@ def _oversold(sold: Sold, whole: Consequences, severity: Severity, parts: Sequen
     rule, message = "together.oversell", f"oversold: {sold}"
     if is_limited(whole):
         rule, message = _OVERSELL, f"{message}, and maxOversell is {limit(whole):g}"
-    path = f"pools[{sold.first.name}]"
+    path = _path(sold.first.name)
     return Joint(Problem(BLOCKED, rule, message, path, _LESS, severity, _at_hand(parties)), parties)
 
 
@@ -142,21 +142,25 @@ def _overdrawn(at: StockKey, stock: Stock, parts: Sequence[Part], pools: Collect
 
 
 def _named(whole: Consequences) -> dict[str, set[str]]:
-    """The ids of pools by the names that problems call them."""
+    """The ids of pools by what the paths of problems begin with, see `_path`."""
     named: dict[str, set[str]] = {}
     for entry in whole.plan.comparison.desired.entries.values():
-        named.setdefault(entry.key or entry.pool_id, set()).add(entry.pool_id)
+        named.setdefault(_path(entry.key or entry.pool_id), set()).add(entry.pool_id)
     for operation in whole.plan.operations:
-        named.setdefault(operation.name, set()).add(operation.pool_id)
+        named.setdefault(_path(operation.name), set()).add(operation.pool_id)
     return named
+
+
+def _path(name: str) -> str:
+    """What begins the path of a problem that is in a pool, by the pool's key, or its id where it has none."""
+    return f"pools[{name}]"
 
 
 def _parties(problem: Problem, parts: Sequence[Part], named: Mapping[str, set[str]]) -> tuple[Party, ...]:
     """Those that touch the pool which a problem is about, beside the files at hand; or of whom a guard counts
     something; where that is not known, or it is one alone, all that do anything, since the limit that it breaks is
     another's."""
-    name = problem.path.removeprefix("pools[").partition("]")[0] if problem.path.startswith("pools[") else ""
-    about, guard = named.get(name, set()), problem.rule.removeprefix("guard.")
+    about, guard = _about(problem.path, named), problem.rule.removeprefix("guard.")
     found: dict[str | None, Source | None]
     found = {part.ref: _touching(part, about) for part in parts if not about.isdisjoint(part.touches)}
     if found and None not in found:
@@ -167,6 +171,13 @@ def _parties(problem: Problem, parts: Sequence[Part], named: Mapping[str, set[st
     if len(found) < 2:
         found = dict.fromkeys(part.ref for part in parts) | found
     return tuple(Party(part.ref, found[part.ref]) for part in parts if part.ref in found)
+
+
+def _about(path: str, named: Mapping[str, set[str]]) -> set[str]:
+    """The ids of the pools that the path of a problem leads into. No bracket of it is taken for the end of a name, as
+    names of live pools may hold some: of those that are there, the longest that the path begins with is meant."""
+    ends = (end for end in range(len(path), 0, -1) if path[end - 1] == "]" and path[end : end + 1] in ("", "."))
+    return next((named[path[:end]] for end in ends if path[:end] in named), set())
 
 
 def _touching(part: Part, pools: Collection[str]) -> Source | None:

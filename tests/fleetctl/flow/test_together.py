@@ -28,7 +28,7 @@ from fleetctl.session.opening import Session, offline
 from fleetctl.session.target import Target
 from fleetctl.together.joint import Together
 from fleetctl.together.merging import Merging, merged
-from tests.fleetctl.guards.case import Case, offers, tombstone
+from tests.fleetctl.guards.case import Case, offers, pool_id, tombstone
 from tests.fleetctl.together.sides import Files, branch, offered, wish
 from tests.model import ControlPlane, entry
 
@@ -162,6 +162,23 @@ def test_a_rule_that_only_both_break_is_found() -> None:
     own = wish([offered(acme=1, policy={"singleTenant": True})])
     made = found(live, own, branch("x", [offered(acme=1, globex=1)], was))
     assert told(made) == [("error", "offer.single", [None, "x"])]
+
+
+@pytest.mark.parametrize("key", ["a", "a]b", "a].offers[globex", "]", "a]"])
+def test_whose_doing_it_is_is_known_whatever_the_pool_is_called(key: str) -> None:
+    case = Case()
+    case.pool(key, acme=1)
+    case.pool("other", acme=1)
+
+    def adopted(**fields: Any) -> dict[str, Any]:
+        found = {**offered(key, acme=1, **fields), "id": pool_id(key)}
+        return {name: value for name, value in found.items() if name != "idempotencyKey"}
+
+    was = [adopted(), offered("other", acme=1)]
+    own = wish([adopted(policy={"singleTenant": True}), was[1]])
+    x = branch("x", [adopted(globex=1), was[1]], was)
+    y = branch("y", [was[0], offered("other", acme=2)], was)
+    assert told(found(case, own, x, y)) == [("error", "offer.single", [None, "x"])]
 
 
 def test_a_rule_that_a_branch_breaks_with_what_was_applied_since_it_left_is_found() -> None:
