@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from better_compute.client import Client
+from fleetctl.apply.attempts import Attempts, Task, Tried
+from fleetctl.apply.journal import Outcome
 from fleetctl.live import read
 from tests import warm
 from tests.e2e.conftest import environment, serving
@@ -92,9 +94,12 @@ class Contender:
         guards = {"maxArchives": 99, "maxArchivePercent": 100, "maxWithdrawals": 999}
         self.home.wish(*(wish.entry(key) for key, wish in wishes.items()), guards=guards)
 
+    def arguments(self, parallelism: int) -> list[str]:
+        return ["--yes", "--format", "json", "--parallelism", str(parallelism), "--report", str(self.report)]
+
     def start(self) -> warm.Process:
         self.report.unlink(missing_ok=True)
-        line = self.home.line("apply", "--yes", "--format", "json", "--parallelism", "4", "--report", self.report)
+        line = self.home.line("apply", *self.arguments(4))
         return warm.Process(["fleetctl", *map(str, line)], environment(**self.home.environ))
 
 
@@ -137,6 +142,23 @@ class Arena:
             contender.proxy.reset(self._rule(planned, begin) if together else self._passed_on)
         one, other = [contender.start() for contender in self.contenders]
         return self._end(one, self.contenders[0]), self._end(other, self.contenders[1])
+
+    def run_overtaken(self) -> tuple[Ended, Ended]:
+        """The first one runs in this process, where a fault may be planted; between its plan and its first write the
+        other runs, from its beginning to its end."""
+        one, other = self.contenders
+        meanwhile: list[Ended] = []
+
+        def rule(exchange: Exchange) -> None:
+            if exchange.write == 1:
+                meanwhile.append(self._end(other.start(), other))
+            exchange.pass_on()
+
+        one.proxy.reset(rule)
+        other.proxy.reset()
+        ran = one.home.run("apply", *one.arguments(1))
+        (overtaker,) = meanwhile
+        return Ended(ran.code, ran.report, ran.err), overtaker
 
     def _rule(self, planned: threading.Barrier, begin: threading.Event) -> Rule:
         def rule(exchange: Exchange) -> None:
@@ -185,7 +207,8 @@ def check_ended(ended: Ended) -> None:
     """A run that did not do all that it set out to ends with another code than 0, and says what it did not do."""
     summary = ended.report["summary"]
     lost = summary["operations"] - summary["done"]
-    assert ended.code == (0 if not lost else 5 if summary["done"] else 1), ended
+    code = 0 if not lost else 5 if summary["done"] else 1
+    assert ended.code == code, f"it ends with {ended.code}, not {code}: {ended}"
     assert summary["notStarted"] == 0
     assert bool(ended.report["failed"]) == bool(lost)
     for outcome in ended.report["failed"]:
@@ -197,12 +220,13 @@ def check_objects(arena: Arena, before: Values, ended: tuple[Ended, Ended], *, t
     after = arena.live()
     wishes = [values(contender.wishes) for contender in arena.contenders]
     for subject, value in after.items():
-        assert value in [each[subject] for each in (before, *wishes) if subject in each], (subject, value)
+        known = [each[subject] for each in (before, *wishes) if subject in each]
+        assert value in known, f"mixed: {subject} is {value}, and nobody wished that"
     if not together:
         return
     for contender, run, wish in zip(arena.contenders, ended, wishes, strict=True):
         for subject in subjects(run.report["done"], contender.wishes):
-            assert after[subject] == wish[subject], (subject, after[subject], wish[subject])
+            assert after[subject] == wish[subject], f"told as done: {subject}, which is {after[subject]}"
 
 
 def check_events(arena: Arena, after: int) -> None:
@@ -227,8 +251,12 @@ def check_converges(arena: Arena, contender: Contender) -> None:
 
 
 def check_round(arena: Arena, *, together: bool) -> tuple[Ended, Ended]:
+    return check_runs(arena, lambda: arena.run_both(together=together), together=together)
+
+
+def check_runs(arena: Arena, run: Callable[[], tuple[Ended, Ended]], *, together: bool) -> tuple[Ended, Ended]:
     before, sequence = arena.live(), read(arena.client, "", "root").sequence
-    ended = arena.run_both(together=together)
+    ended = run()
     for each in ended:
         check_ended(each)
     check_objects(arena, before, ended, together=together)
@@ -306,16 +334,26 @@ def test_writes_without_preconditions_break_the_law(tmp_path: Path) -> None:
     with arena(tmp_path) as both:
         two_wishes(both)
         both.loosened = True
-        with pytest.raises(AssertionError):
+        with pytest.raises(AssertionError, match=r"^told as done: \('kept-0', "):
             check_round(both, together=True)
 
 
-def test_a_run_that_loses_in_silence_breaks_the_law(tmp_path: Path) -> None:
-    """The planted fault: a conflict is no failure."""
+def test_whoever_is_overtaken_loses_everything(tmp_path: Path) -> None:
     with arena(tmp_path) as both:
         two_wishes(both)
-        ended = both.run_both(together=True)
-    loser = max(ended, key=lambda each: len(each.report["failed"]))
-    check_ended(loser)
-    with pytest.raises(AssertionError):
-        check_ended(replace(loser, code=0))
+        loser, winner = check_runs(both, both.run_overtaken, together=True)
+    assert (loser.code, winner.code) == (1, 0)
+    assert loser.report["summary"]["done"] == 0
+
+
+def test_a_run_that_loses_in_silence_breaks_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: a precondition that no longer holds counts as done, whatever is there."""
+
+    def look(_: Attempts, task: Task, *__: Any) -> Tried:
+        return Tried(outcome=Outcome(task.operation, "done"))
+
+    monkeypatch.setattr(Attempts, "_look", look)
+    with arena(tmp_path) as both:
+        two_wishes(both)
+        with pytest.raises(AssertionError, match=r"^told as done: \('kept-0', "):
+            check_runs(both, both.run_overtaken, together=True)
