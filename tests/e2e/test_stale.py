@@ -237,7 +237,7 @@ def said(home: Home, file: Path) -> list[str]:
     """What an apply of the plan file says below its refusal, which has written nothing; times left out."""
     with unchanged(home):
         ran = home.run("apply", *ALLOWED, "--plan", file)
-    assert (ran.code, ran.out) == (4, ""), ran.said
+        assert (ran.code, ran.out) == (4, ""), f"it ends with {ran.code}: {ran.said}"
     assert "MISMATCH: the plan is stale" in ran.err
     lines = [line[2:] for line in ran.err.splitlines() if line.startswith("  ")]
     return [re.sub(r" at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "", line) for line in lines]
@@ -251,9 +251,8 @@ def check(home: Home, file: Path, name: str, actor: Actor, *, is_begun: bool) ->
     lines = said(home, file)
     lost = {line.partition(": ")[2] for line in lines if line.startswith("planned")}
     assert lost == set(one.lost)
-    assert [line for line in lines if ", via " in line] == [
-        f"{told} by {actor.identity}, via {actor.told}" for told in one.told
-    ]
+    told = [line for line in lines if ", via " in line]
+    assert told == [f"{event} by {actor.identity}, via {actor.told}" for event in one.told], f"told otherwise: {told}"
     held = len(OPERATIONS) - len(lost) - done
     still = f"{held} operation{'s' * (held != 1)}" if held else "nothing"
     assert lines[-1] == f"still as planned: {still}" + (f"; done by this plan: {done}" if done else "")
@@ -380,17 +379,17 @@ def test_what_anybody_did_taken_for_one_s_own_breaks_the_law(
     home: Home, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(staleness, "_is_own", lambda *_: True)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^it ends with 0: "):
         check(home, file, "globex is withdrawn", ACTORS["another run"], is_begun=False)
 
 
 def test_a_history_of_pools_alone_breaks_the_law(home: Home, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(History, "of", lambda self, subject: self.events.get((subject[0], None)))
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^told otherwise: \[\]"):
         check(home, file, "acme's rows become as wished", ACTORS["by hand"], is_begun=False)
 
 
 def test_a_digest_that_is_all_that_counts_breaks_the_law(grants: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fleetctl.apply.approval.check_again", lambda *_: None)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^it ends with 0: "):
         check_not_done_twice(grants)

@@ -140,8 +140,9 @@ def check_refused(home: Home, path: Path, files: Iterable[bytes]) -> None:
         for altered in files:
             path.write_bytes(altered)
             ran = home.run("apply", "--plan", path)
-            assert (ran.code, ran.out) == (EXIT_STALE, ""), (ran, altered)
-            assert re.search(r"does not match its digest|is of formatVersion", ran.err), ran.err
+            assert (ran.code, ran.out) == (EXIT_STALE, ""), f"it ends with {ran.code}: {ran.said} {altered!r}"
+            is_unread = re.search(r"does not match its digest|is of formatVersion", ran.err)
+            assert is_unread, f"it is read as a plan: {ran.err} {altered!r}"
             refused += 1
     assert refused == MANY
 
@@ -178,14 +179,14 @@ def test_a_file_that_may_be_spelled_otherwise_breaks_the_law(home: Home, monkeyp
             return False
 
     monkeypatch.setattr(saved_reports, "file_bytes", lambda _: Alike())
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^it ends with 0: "):
         test_a_thousand_changes_of_one_byte_end_the_command(home)
 
 
 def test_a_file_without_a_checksum_breaks_the_law(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: only how a file is spelled is looked at."""
     monkeypatch.setattr(saved_reports, "checksum", lambda plan: plan["checksum"])
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^it is read as a plan: "):
         test_a_thousand_changes_of_one_field_end_the_command(home)
 
 
@@ -208,13 +209,14 @@ def check_signed(approved: Approved, key: bytes | None, number: int) -> None:
     """Each of so many alterations is refused under a checksum that fits, and under a seal of `key` where there is
     one."""
     found = [(path, approved.signed(altered, key)) for path, altered in some(alterations(approved.plan), number)]
-    assert [path for path, stop in found if stop is None or stop.exit_code != EXIT_STALE] == []
+    passed = [path for path, stop in found if stop is None or stop.exit_code != EXIT_STALE]
+    assert not passed, f"altered and approved: {passed}"
 
 
 def test_a_seal_that_nobody_looks_at_breaks_the_law(approved: Approved, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: an alteration is known by the operations alone."""
     monkeypatch.setattr(approval, "_fits", lambda *_: True)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^altered and approved: "):
         check_signed(approved, None, 100)
 
 
