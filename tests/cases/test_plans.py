@@ -26,11 +26,15 @@ def saved(home: Home, name: str = "plan") -> Path:
     return file
 
 
-def refused(home: Home, file: Path, *arguments: str, **environ: str) -> str:
-    """What an apply of the file says that ends with 4 and has written nothing."""
+def digest_of(file: Path) -> str:
+    return str(json.loads(file.read_text())["digest"])
+
+
+def refused(home: Home, *arguments: str | Path, **environ: str) -> str:
+    """What an apply says that ends with 4 and has written nothing."""
     with unchanged(home):
-        ran = home.run("apply", "--plan", file, *arguments, **environ)
-    assert ran.code == 4, ran.said
+        ran = home.run("apply", *arguments, **environ)
+        assert ran.code == 4, f"it ends with {ran.code}: {ran.said}"
     return ran.err
 
 
@@ -64,7 +68,7 @@ def test_k027_what_was_not_there_is_a_precondition_like_any_other(home: Home, ha
     home.apply("--plan", file)
     with home.hand() as client:
         hand(client)
-    assert told in refused(home, file)
+    assert told in refused(home, "--plan", file)
     with home.hand() as client:
         pools, _ = client.pools.all(owned=True)
     assert len(pools) == 1
@@ -76,11 +80,11 @@ def test_k027_the_operators_quota_stays(home: Home) -> None:
     home.apply("--plan", file)
     with home.hand() as client:
         call("quotas/set", toTenantId="acme", quota={"gpu": 16})(client)
-    refused(home, file)
+    refused(home, "--plan", file)
     assert limits(home) == {"gpu": 16}
 
 
-# K028: a plan runs at what it was made for.
+# K028: a plan, or its digest, runs at what it was made for.
 
 
 def test_k028_at_another_server_it_is_refused_and_both_are_named(home: Home, tmp_path: Path) -> None:
@@ -91,12 +95,13 @@ def test_k028_at_another_server_it_is_refused_and_both_are_named(home: Home, tmp
     other.sql("UPDATE meta SET value = 'production' WHERE value = 'home'")
     other.wish(POOL)
     with served(other):
-        assert "server instance: planned for home, this is production" in refused(other, file)
+        assert "server instance: planned for home, this is production" in refused(other, "--plan", file)
+        assert digest_of(file) in refused(other, "--expect", digest_of(file))
 
 
 def test_k028_an_environment_that_names_another_server_is_refused(home: Home) -> None:
     home.wish(POOL)
-    said = refused(home, saved(home), FLEETCTL_SERVER="https://production.example.com")
+    said = refused(home, "--plan", saved(home), FLEETCTL_SERVER="https://production.example.com")
     assert "FLEETCTL_SERVER is https://production.example.com, and the files say" in said
 
 
@@ -113,7 +118,23 @@ def test_k028_for_another_tenant_caller_or_fleet_it_is_refused(home: Home, root:
     home.wish(entry(KEY, []))
     file = saved(home)
     home.wish(entry(KEY, []), **root)
-    assert said in refused(home, file)
+    told = refused(home, "--plan", file)
+    assert said in told, f"not told: {told}"
+    assert digest_of(file) in refused(home, "--expect", digest_of(file))
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [("fleetctl.plan.digest.Scope.json", "it ends with 0: "), ("fleetctl.apply.approval._check_scope", "not told: ")],
+    ids=["a digest", "a plan file"],
+)
+def test_k028_what_does_not_say_whose_it_is_is_caught(
+    home: Home, monkeypatch: pytest.MonkeyPatch, where: str, told: str
+) -> None:
+    """The planted faults: a digest of operations alone, and a plan file that is not asked what it is of."""
+    monkeypatch.setattr(where, lambda *_: {})
+    with pytest.raises(AssertionError, match=f"^{told}"):
+        test_k028_for_another_tenant_caller_or_fleet_it_is_refused(home, {"fleet": "second"}, "fleet: planned for")
 
 
 # K030: a plan of an earlier commit lies about.
@@ -133,7 +154,7 @@ def test_k030_a_plan_of_an_earlier_commit_is_refused_with_both_commits(home: Hom
     assert json.loads(leftover.read_text())["commit"] == first
     second = commit(staging)
     current = saved(home, "plan-staging")
-    said = refused(home, leftover)
+    said = refused(home, "--plan", leftover)
     assert f"planned from {first}, these are {second}" in said
     assert "planned, and not to be done now: create production" in said
     assert home.apply("--plan", current).report["summary"]["done"] == 2
@@ -196,19 +217,36 @@ def one_operation_more(text: str) -> str:
     return json.dumps(plan, indent=2, sort_keys=True) + "\n"
 
 
-@pytest.mark.parametrize(
-    "alter", [one_number, lambda text: text[:-10], one_operation_more], ids=["a number", "cut short", "an operation"]
-)
-def test_k033_an_altered_plan_does_not_match_its_digest(home: Home, alter: Callable[[str], str]) -> None:
+def one_digest(text: str) -> str:
+    plan = json.loads(text)
+    plan["digest"] = "0" * 64
+    return json.dumps(plan, indent=2, sort_keys=True) + "\n"
+
+
+ALTERED: dict[str, Callable[[str], str]] = {
+    "a number": one_number,
+    "an operation more": one_operation_more,
+    "a digest": one_digest,
+    "cut short": lambda text: text[:-10],
+    "cut to nothing": lambda _: "",
+    "a blank": lambda text: text + " ",
+    "another order": lambda text: json.dumps(json.loads(text), indent=2) + "\n\n",
+    "not a plan": lambda _: "[]",
+    "not JSON": lambda _: "apiVersion: fleet/v1",
+}
+
+
+@pytest.mark.parametrize("name", ALTERED)
+def test_k033_an_altered_plan_does_not_match_its_digest(home: Home, name: str) -> None:
     home.wish(POOL)
     file = saved(home)
-    altered = alter(file.read_text())
+    altered = ALTERED[name](file.read_text())
     assert altered != file.read_text()
     file.write_text(altered)
-    assert "the plan does not match its digest" in refused(home, file)
+    assert "the plan does not match its digest" in refused(home, "--plan", file)
 
 
 def test_k033_the_reviewer_sees_the_digest(home: Home) -> None:
     home.wish(POOL)
     file = saved(home)
-    assert json.loads(file.read_text())["digest"] in home.run("plan", "--format", "markdown").out
+    assert digest_of(file) in home.run("plan", "--format", "markdown").out
