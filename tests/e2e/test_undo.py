@@ -124,8 +124,8 @@ def there_and_back(home: Home) -> None:
     back = home.directory.parent / "back.json"
     report = undone(home, file, "--report", back)
     assert sorted(map(phrase, report["done"])) == WAY_BACK
-    assert [(phrase(one), one["why"]) for one in report["undo"]["left"]] == [
-        ("archive old", "an archived pool is not revived, and its key is spent")
+    assert [(phrase(one), one["code"], one["why"]) for one in report["undo"]["left"]] == [
+        ("archive old", "noInverse", "an archived pool is not revived, and its key is spent")
     ]
     assert live(home) == {i: terms for i, terms in before.items() if i != pool_id("old")}
     with unchanged(home):
@@ -146,6 +146,15 @@ def test_the_same_over_the_network(home: Home) -> None:
         there_and_back(home)
 
 
+def plain(home: Home, fleet: Fleet) -> Home:
+    """The same fleet at the same control plane, in one file."""
+    home.directory = home.database.parent / "plain"
+    home.directory.mkdir()
+    pools = [{name: value for name, value in pool.items() if name != "id"} for pool in fleet.pools]
+    home.wish(*pools, **{name: value for name, value in fleet.root.items() if name != "server"})
+    return home
+
+
 def law(change: tuple[Fleet, list[Command], Fleet], random: Random) -> bool:
     """Whether there was something to hold: the rules may refuse what is wished."""
     first, given, last = change
@@ -158,6 +167,8 @@ def law(change: tuple[Fleet, list[Command], Fleet], random: Random) -> bool:
         if not settle(home, last, random, "--report", file):
             return False
         done = json.loads(file.read_text())["done"]
+        # A document that says nothing, as some spellings have it, may have lost a guard: nothing is taken by it.
+        home = plain(home, last)
         report = undone(home, file, code=1 if {one["action"] for one in done} == {"archive"} else 0)
         lost = {one["poolId"] for one in done if one["action"] == "archive"}
         assert {one["poolId"] for one in report["undo"]["left"]} == lost
@@ -415,20 +426,16 @@ def test_a_failed_operation_that_was_done_all_the_same_is_taken_back_and_one_tha
     made = with_fields(home, file, done=[], failed=[*lost, never], interrupted="SIGINT")
     back = undone(home, made)
     assert sorted(map(phrase, back["done"])) == [one for one in WAY_BACK if "initech" not in one]
-    assert {phrase(one): one["why"] for one in back["undo"]["left"]}["offer b to umbrella"] == (
-        "it failed, and no event tells that it was done all the same"
-    )
+    assert {phrase(one): one["code"] for one in back["undo"]["left"]}["offer b to umbrella"] == "failed"
 
 
 def test_what_was_as_wished_already_is_nobodys_to_take_back(home: Home) -> None:
     file = applied(home)
     report = json.loads(file.read_text())
-    noted = [
-        {**one, "digest": "0" * 64, "note": "already as wished"} for one in report["done"] if one["action"] == "update"
-    ]
+    noted = [{**one, "digest": "0" * 64, "found": True} for one in report["done"] if one["action"] == "update"]
     back = undone(home, with_fields(home, file, done=noted))
-    assert [(phrase(one), one["why"]) for one in back["undo"]["left"]] == [
-        ("update a", "it was so already, and not by this apply")
+    assert [(phrase(one), one["code"], one["why"]) for one in back["undo"]["left"]] == [
+        ("update a", "found", "it was so already, and not by this apply")
     ]
 
 
@@ -585,6 +592,4 @@ def test_a_pool_that_the_files_let_go_is_left(home: Home) -> None:
     home.wish({"idempotencyKey": "a", "released": True}, *AFTER[1:])
     report = undone(home, file)
     assert [phrase(one) for one in report["done"]] == ["archive new"]
-    assert "the files let the pool go, and it is no more this fleet's to change" in {
-        one["why"] for one in report["undo"]["left"]
-    }
+    assert {one["code"] for one in report["undo"]["left"]} == {"released", "noInverse"}

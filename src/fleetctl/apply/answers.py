@@ -41,7 +41,7 @@ def send(operation: Operation, client: Client) -> Outcome:
             terms = Terms(_limits(granted.rows), granted.offer.priority, granted.offer.include_descendants)
             return _judged(operation, _offered(terms, command))
         case UnofferPool() as command:
-            return Outcome(operation, "done", "" if client.pools.unoffer(command) else "already gone")
+            return Outcome(operation, "done", found=not client.pools.unoffer(command))
         case SetQuota() as command:
             return _judged(operation, _granted(_limits(client.quotas.set(command)), command))
         case ArchivePool() as command:

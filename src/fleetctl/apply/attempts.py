@@ -142,7 +142,7 @@ class Attempts:
             if _is_unseen(task, error) and (tried := _look_again(task, error.problems[0])):
                 return tried
         if is_done:
-            return Tried(outcome=Outcome(operation, "done", "already as wished"), is_busy=False)
+            return Tried(outcome=Outcome(operation, "done", found=True), is_busy=False)
         return Tried(outcome=_failed(task, mover.told(conflict, operation, self.client)), is_busy=False)
 
     def _ended(self, task: Task, error: ComputeError) -> Tried:

@@ -24,12 +24,14 @@ Status = Literal["done", "failed", "blocked", "notStarted"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an operation. `note` says more of one that is done (`already as wished`) or why one was
-    not started, `problem` why one failed; a blocked one waited in vain for the operations named in `waits_for`."""
+    """What became of an operation. `found`, of one that is done: its object was so already, and whose doing that is
+    the run does not know. `note` says why one was not started, `problem` why one failed; a blocked one waited in vain
+    for the operations named in `waits_for`."""
 
     operation: Operation
     status: Status
     note: str = ""
+    found: bool = False
     problem: Problem | None = None
     waits_for: tuple[int, ...] = ()
     attempts: int = 0
@@ -99,9 +101,9 @@ class Journal:
         """What became of it. It is done and will be reported, also where this has no room for it: then `remark` says
         so."""
         code = {"code": outcome.problem.code} if outcome.problem else {}
-        note = {"note": outcome.note} if outcome.note else {}
+        found = {"found": True} if outcome.found else {}
         try:
-            self._write_of(outcome.operation, event=outcome.status, attempt=outcome.attempts, **code, **note)
+            self._write_of(outcome.operation, event=outcome.status, attempt=outcome.attempts, **code, **found)
         except Stop as stop:
             with self._lock:
                 self._lost, self._why = self._lost + 1, _reason(stop.__cause__)

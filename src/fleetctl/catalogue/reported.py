@@ -113,6 +113,21 @@ _OUTCOMES: Final[Entries] = {
         "What stands on something that is not there would be wrong.",
         "Look at what failed or at the findings.",
     ),
+    "found": Entry(
+        "The operation is not taken back: its object was as wished before, and not by this apply.",
+        "What another did is not this fleet's to take back.",
+        _NOTHING,
+    ),
+    "released": Entry(
+        "The operation is not taken back: the files let its pool go.",
+        "It is no more this fleet's to change.",
+        "Ask whoever keeps the pool now.",
+    ),
+    "noInverse": Entry(
+        "The operation is not taken back: nothing does that.",
+        "A key is spent, or an old value is not kept.",
+        "Write what is wished into the files.",
+    ),
     "notStarted": Entry("The operation was not begun.", "The run ended before.", "Run the same command again."),
     "plan": Entry("The apply was approved by a plan file.", "It is the file of --plan.", _NOTHING),
     "digest": Entry("The apply was approved by a digest.", "It is the one of --expect.", _NOTHING),

@@ -149,5 +149,12 @@ def _done(outcomes: Sequence[Outcome]) -> Iterator[Item]:
     yield from (Item(subject=named(outcome), aside=_note(outcome)) for outcome in outcomes)
 
 
+def note(outcome: Outcome) -> str:
+    """What is to be known beside its status; empty: nothing."""
+    if outcome["found"]:
+        return "already gone" if outcome["action"] == "unoffer" else "already as wished"
+    return escape(outcome["note"])
+
+
 def _note(outcome: Outcome) -> str:
-    return f" ({escape(outcome['note'])})" if outcome["note"] else ""
+    return f" ({said})" if (said := note(outcome)) else ""

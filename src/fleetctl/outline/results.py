@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import drifted, operations, together, undone, values
+from fleetctl.outline import applied, drifted, operations, together, undone, values
 from fleetctl.outline.problems import place
 from fleetctl.words import AT_BASE
 
@@ -177,7 +177,7 @@ def _operation(operation: Operation, other: UndoneOperation | None) -> Result:
 
 
 def _outcome(outcome: Outcome) -> Result:
-    problem, note = outcome["problem"], escape(outcome["note"])
+    problem, note = outcome["problem"], applied.note(outcome)
     waits = f"waits for {', '.join(f'#{n}' for n in outcome['waitsFor'])}" if outcome["waitsFor"] else ""
     said = f"{escape(problem['code'])}: {escape(problem['message'])}" if problem else ""
     status: dict[str, Status] = {"done": "passed", "failed": "failed"}

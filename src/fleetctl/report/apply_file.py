@@ -79,7 +79,7 @@ def _operations(report: ApplyReport) -> Iterator[Done]:
             subject=(outcome["poolId"], outcome["toTenantId"]),
             digest=outcome["digest"],
             is_done=outcome["status"] == "done",
-            note=outcome["note"],
+            is_found=outcome["found"],
             inverse=Inverse(**outcome["inverse"]),
             source=Source(**outcome["source"]),
         )

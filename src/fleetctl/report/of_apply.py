@@ -69,6 +69,7 @@ def of_outcome(outcome: Outcome, lasting: Sequence[str] = ()) -> forms.Outcome:
         "toTenantId": operation.to_tenant_id,
         "digest": operation.digest,
         "status": outcome.status,
+        "found": outcome.found,
         "note": outcome.note,
         "problem": problems.problem(outcome.problem) if outcome.problem else None,
         "waitsFor": list(outcome.waits_for),
@@ -102,7 +103,8 @@ def _undo(back: Back) -> forms.Undo:
                 "poolId": one.pool_id,
                 "key": one.key,
                 "toTenantId": one.to_tenant_id,
-                "why": mask_text(why),
+                "code": why.code,
+                "why": mask_text(why.sentence),
                 "source": problems.source(one.source),
             }
             for one, why in back.left

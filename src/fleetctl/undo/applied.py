@@ -21,7 +21,8 @@ from fleetctl.spelling import seal
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
     """An operation of the report, by its `n` there. Not `is_done`: it failed, and may have been carried out all the
-    same, where no answer came. `note` says more of one that is done; `source` is where the files asked for it then."""
+    same, where no answer came. `is_found`: its object was so already, by an attempt of its own or by somebody else.
+    `source` is where the files asked for it then."""
 
     n: int
     action: Action
@@ -29,7 +30,7 @@ class Done:
     subject: Subject
     digest: str
     is_done: bool
-    note: str
+    is_found: bool
     inverse: Inverse
     source: Source
 

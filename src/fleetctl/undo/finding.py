@@ -21,9 +21,18 @@ from fleetctl.undo.trace import Traces, traced
 if TYPE_CHECKING:
     from better_compute.client import Client
 
-_FAILED = "it failed, and no event tells that it was done all the same"
-_OTHERS = "it was so already, and not by this apply"
-_RELEASED = "the files let the pool go, and it is no more this fleet's to change"
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why an operation is not taken back: a code to branch on, a sentence to read."""
+
+    code: Literal["failed", "found", "released", "noInverse"]
+    sentence: str
+
+
+_FAILED = Why("failed", "it failed, and no event tells that it was done all the same")
+_FOUND = Why("found", "it was so already, and not by this apply")
+_RELEASED = Why("released", "the files let the pool go, and it is no more this fleet's to change")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +43,12 @@ class Back:
     applied: Applied
     undoing: tuple[Done, ...]
     already: tuple[Done, ...]
-    left: tuple[tuple[Done, str], ...]
+    left: tuple[tuple[Done, Why], ...]
 
     @property
     def is_in_vain(self) -> bool:
         """Whether the apply did something, and nothing of it can be taken back."""
-        did = any(one.is_done and why != _OTHERS for one, why in self.left)
+        did = any(one.is_done and why.code != "found" for one, why in self.left)
         return did and not (self.undoing or self.already)
 
     @property
@@ -49,7 +58,7 @@ class Back:
             Problem(
                 INVALID_STATE,
                 "undo.left",
-                f"{one.action} {_name(one)} is not taken back: {why}",
+                f"{one.action} {_name(one)} is not taken back: {why.sentence}",
                 severity="warning",
                 source=one.source,
             )
@@ -64,7 +73,7 @@ class _Found:
 
     operation: Done
     now: Literal["there", "already", "left", "moved"]
-    why: str = ""
+    why: Why | None = None
     events: Sequence[LastEvent] = ()
 
 
@@ -79,7 +88,7 @@ def find(applied: Applied, files: Desired, live: Live, selected: Selection, clie
         applied=applied,
         undoing=tuple(one.operation for one in found if one.now == "there"),
         already=tuple(one.operation for one in found if one.now == "already"),
-        left=tuple((one.operation, one.why) for one in found if one.now == "left"),
+        left=tuple((one.operation, one.why) for one in found if one.why is not None),
     )
 
 
@@ -109,16 +118,16 @@ class _Looking:
             return _Found(one, "left", _FAILED)
         if one.inverse.action is not None and wish.is_back(one, self.live.pools.get(one.pool_id)):
             return _Found(one, "already")
-        if one.note and not is_told:
-            return _Found(one, "left", _OTHERS)
+        if one.is_found and not is_told:
+            return _Found(one, "left", _FOUND)
         if one.inverse.action is None:
-            return _Found(one, "left", one.inverse.why)
+            return _Found(one, "left", Why("noInverse", one.inverse.why))
         return _Found(one, "moved", events=others)
 
     def _there(self, one: Done) -> _Found:
         entry = self.files.entries.get(one.pool_id)
         if one.inverse.action is None:
-            return _Found(one, "left", one.inverse.why)
+            return _Found(one, "left", Why("noInverse", one.inverse.why))
         if entry is not None and entry.released:
             return _Found(one, "left", _RELEASED)
         return _Found(one, "there")

@@ -62,7 +62,7 @@ def told(outcomes: tuple[Outcome, ...]) -> dict[str, str]:
 def test_every_kind_of_operation_is_done_in_the_plans_order_of_outcomes(one_of_each: Home) -> None:
     outcomes = run(one_of_each, straight)
     assert [o.operation.n for o in outcomes] == [1, 2, 3, 4, 5, 6]
-    assert {(o.status, o.note, o.attempts) for o in outcomes} == {("done", "", 1)}
+    assert {(o.status, o.found, o.attempts) for o in outcomes} == {("done", False, 1)}
     assert one_of_each.is_settled()
 
 
@@ -327,14 +327,14 @@ def twice(asked: Asked) -> httpx.Response:
 
 
 def test_what_is_as_wished_already_is_done(one_of_each: Home) -> None:
-    notes = {o.operation.action: o.note for o in run(one_of_each, twice) if o.status == "done"}
-    assert notes == {
-        "create": "",
-        "update": "already as wished",
-        "offer": "already as wished",
-        "setQuota": "already as wished",
-        "unoffer": "already gone",
-        "archive": "",
+    found = {o.operation.action: o.found for o in run(one_of_each, twice) if o.status == "done"}
+    assert found == {
+        "create": False,
+        "update": True,
+        "offer": True,
+        "setQuota": True,
+        "unoffer": True,
+        "archive": False,
     }
 
 

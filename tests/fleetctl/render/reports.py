@@ -312,7 +312,7 @@ def outcome(n: int, status: str = "done", **fields: Any) -> Any:
     rest: dict[str, Any] = {"note": "", "problem": None, "waitsFor": [], "attempts": 1, "source": source(n)}
     rest["meanwhile"] = []
     inverse = {"action": "unoffer", "after": None, "why": ""}
-    return {**common, "status": status, **rest, "inverse": inverse, **fields}
+    return {**common, "status": status, "found": False, **rest, "inverse": inverse, **fields}
 
 
 COMPARED = {"entries": 60, "offers": 900, "unchanged": 55, "removed": [], "waiting": []}
@@ -323,7 +323,7 @@ def an_apply(*outcomes: Any, **fields: Any) -> Any:
     """One that was interrupted, with an outcome of each status; or the one with these."""
     told = outcomes or (
         outcome(1, action="unoffer", meanwhile=["nobody holds the pool between acme and its next tenant"]),
-        outcome(2, note="already as wished"),
+        outcome(2, found=True),
         outcome(3, "failed", attempts=3, problem=problem(message="the pool moved", hint="plan again", source=None)),
         outcome(4, "blocked", action="unoffer", waitsFor=[3]),
         outcome(5, "notStarted", action="archive", toTenantId=None, note="the server no longer answers"),
@@ -356,8 +356,9 @@ def an_apply(*outcomes: Any, **fields: Any) -> Any:
 
 def an_undo() -> Any:
     """An apply that took another one back, as far as that could be."""
+    common = {"poolId": "pool_9", "code": "noInverse"}
     left = [
-        {"n": n, "action": action, "poolId": "pool_9", "key": key, "toTenantId": to, "why": why, "source": source(n)}
+        {"n": n, "action": action, "key": key, "toTenantId": to, "why": why, "source": source(n), **common}
         for n, action, key, to, why in (
             (7, "archive", "fra1-old", None, "an archived pool is not revived"),
             (9, "offer", None, "acme", "its old value is sensitive and is not kept"),

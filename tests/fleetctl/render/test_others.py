@@ -38,7 +38,7 @@ def a_problem(**fields: Any) -> Problem:
 def an_outcome(status: str = "done", **fields: Any) -> Outcome:
     common = {"n": 1, "action": "offer", "poolId": "pool_1", "key": "fra1-a", "toTenantId": "acme", "digest": "d"}
     rest: dict[str, Any] = {"note": "", "problem": None, "waitsFor": [], "attempts": 1, "source": SOURCE}
-    rest["meanwhile"] = []
+    rest |= {"found": False, "meanwhile": []}
     rest["inverse"] = {"action": "unoffer", "after": None, "why": ""}
     return {**common, **rest, "status": status, **fields}  # type: ignore[typeddict-item]
 
@@ -127,7 +127,7 @@ class TestApply:
         assert lines(an_apply(an_outcome(), interrupted="SIGTERM"))[0].startswith("Interrupted by SIGTERM")
 
     def test_verbose_lists_what_was_done(self) -> None:
-        report = an_apply(an_outcome(note="already as wished"))
+        report = an_apply(an_outcome(found=True))
         assert "  offer fra1-a to acme (already as wished)" in lines(report, verbose=True)
 
     def test_progress_is_one_line(self) -> None:

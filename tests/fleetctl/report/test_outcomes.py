@@ -39,7 +39,7 @@ def test_an_apply_tells_the_four_ends_apart(plan: Plan) -> None:
     statuses: tuple[Status, ...] = ("failed", "blocked", "notStarted")
     conflict = Problem(VERSION_CONFLICT, "", "the pool moved")
     outcomes = [
-        Outcome(first, "done", "already as wished", attempts=2),
+        Outcome(first, "done", found=True, attempts=2),
         *(
             Outcome(operation, status, problem=conflict if status == "failed" else None, waits_for=(1,))
             for operation, status in zip(rest, statuses, strict=True)
@@ -51,7 +51,7 @@ def test_an_apply_tells_the_four_ends_apart(plan: Plan) -> None:
     files = {"entries": 2, "offers": 2, "unchanged": 0, "removed": [], "waiting": []}
     assert report["summary"] == {**counts, **files}
     assert report["selection"] is None
-    assert (report["done"][0]["note"], report["done"][0]["attempts"]) == ("already as wished", 2)
+    assert (report["done"][0]["found"], report["done"][0]["attempts"]) == (True, 2)
     assert report["failed"][0]["problem"] is not None
     assert report["failed"][0]["problem"]["code"] == VERSION_CONFLICT
     assert report["blocked"][0]["waitsFor"] == [1]

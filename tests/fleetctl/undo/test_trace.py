@@ -21,7 +21,7 @@ DONE = Done(
     subject=OFFER,
     digest="o1",
     is_done=True,
-    note="",
+    is_found=False,
     inverse=Inverse("unoffer"),
     source=Source("fleet.yaml", 1, 1),
 )

@@ -8,9 +8,10 @@ from fleetctl.report.forms.shared import Action, Compared, Headed, Inverse, Prob
 
 
 class Outcome(TypedDict):
-    """What became of an operation. `problem` says why it failed; a blocked one waited in vain for those that `waitsFor`
-    names by `n`. `inverse` is what takes it back. `meanwhile`: of one that is done, what was given up for it and lasts
-    until others are done too."""
+    """What became of an operation. `found`, of one that is done: its object was so already, by an attempt whose answer
+    was lost or by somebody else. `note` says why it was not started, `problem` why it failed; a blocked one waited in
+    vain for those that `waitsFor` names by `n`. `inverse` is what takes it back. `meanwhile`: of one that is done, what
+    was given up for it and lasts until others are done too."""
 
     n: int
     action: Action
@@ -19,6 +20,7 @@ class Outcome(TypedDict):
     toTenantId: str | None
     digest: str
     status: Literal["done", "failed", "blocked", "notStarted"]
+    found: bool
     note: str
     problem: Problem | None
     waitsFor: list[int]
@@ -29,13 +31,15 @@ class Outcome(TypedDict):
 
 
 class NotUndone(TypedDict):
-    """An operation of the report, by its `n` there, that is not taken back, and why."""
+    """An operation of the report, by its `n` there, that is not taken back, and why: a code to branch on, a sentence to
+    read. It `failed`, was `found` so, its pool is `released` by now, or nothing takes it back (`noInverse`)."""
 
     n: int
     action: Action
     poolId: str
     key: str | None
     toTenantId: str | None
+    code: Literal["failed", "found", "released", "noInverse"]
     why: str
     source: Source
 
