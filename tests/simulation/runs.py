@@ -37,8 +37,8 @@ from fleetctl.report.plan_file import saved_plan
 from fleetctl.report.saved import file_bytes
 from tests.simulation.fleets import Entries, fleet
 from tests.simulation.network import LATE, Line
-from tests.simulation.scheduler import Stop, Workers
-from tests.simulation.world import Stage, World
+from tests.simulation.scheduler import SimulatedEvent, Workers
+from tests.simulation.world import SharedPlane, World
 
 MOST_RUNS = 3
 FLEETS = 10
@@ -64,7 +64,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class Course:
     """What happened for one seed: how many runs each wish took, and every request."""
 
     runs: tuple[int, ...]
@@ -77,12 +77,12 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Tells the stories of seeds, one after the other on one stage."""
+    """Runs the courses of seeds, one after the other on one control plane."""
 
-    stage: Stage
+    shared: SharedPlane
     fleets: tuple[Prepared, ...]
 
-    def story(self, seed: int, *, spares: bool = True) -> Story:
+    def course(self, seed: int, *, spares: bool = True) -> Course:
         """Two wishes, one after the other; late requests of the first arrive during the second, and after it. Raises
         AssertionError for whatever does not hold, and Stop where an approved plan is refused; a note names the seed.
 
@@ -91,36 +91,36 @@ class Simulation:
         """
         prepared = self.fleets[seed % FLEETS]
         try:
-            with self.stage.world(seed, prepared.path) as made:
-                return Story(_told(made, prepared, approved=seed % 2 == 1, spares=spares), tuple(made.network.trace))
+            with self.shared.world(seed, prepared.path) as made:
+                return Course(_told(made, prepared, approved=seed % 2 == 1, spares=spares), tuple(made.network.trace))
         except BaseException as error:
-            error.add_note(f"in the story of seed {seed}")
+            error.add_note(f"in the course of seed {seed}")
             raise
 
     def digests(self, seeds: range) -> list[str]:
-        """Of the stories of some seeds."""
-        return [self.story(seed).digest for seed in seeds]
+        """Of the courses of some seeds."""
+        return [self.course(seed).digest for seed in seeds]
 
 
 @contextmanager
 def simulation() -> Iterator[Simulation]:
     with TemporaryDirectory() as name:
         directory = Path(name)
-        stage = Stage(directory)
-        stage.save(directory / "empty.db")
+        shared = SharedPlane(directory)
+        shared.save(directory / "empty.db")
         try:
-            yield Simulation(stage, tuple(_prepared(stage, directory, number) for number in range(FLEETS)))
+            yield Simulation(shared, tuple(_prepared(shared, directory, number) for number in range(FLEETS)))
         finally:
-            stage.plane.close()
+            shared.plane.close()
 
 
-def _prepared(stage: Stage, directory: Path, number: int) -> Prepared:
+def _prepared(shared: SharedPlane, directory: Path, number: int) -> Prepared:
     before, *wishes = fleet(number)
     path = directory / f"{number}.db"
-    with stage.world(number, directory / "empty.db") as made, made.network.faultless():
+    with shared.world(number, directory / "empty.db") as made, made.network.faultless():
         assert _command(made, _read(before), None)
         assert made.unlike(before) == []
-        stage.save(path)
+        shared.save(path)
         first, second = ((entries, _read(entries)) for entries in wishes)
         return Prepared(path, _live(made), (first, second))
 
@@ -218,7 +218,7 @@ def _writer(made: World, plan: Plan, journal: BytesIO) -> Writer:
         change={"fleet": plan.scope.fleet, "digest": plan.digest},
         journal=Journal(journal, scheduler.clock, plan.digest),
         progress=lambda _: None,
-        stop=Stop(scheduler),
+        stop=SimulatedEvent(scheduler),
         wait=scheduler.wait,
         monotonic=scheduler.monotonic,
     )

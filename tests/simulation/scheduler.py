@@ -40,7 +40,8 @@ _Next = tuple[_Task | Deed, int]
 
 
 class Waited(NamedTuple):
-    """What `concurrent.futures.wait` finds, in an order that where things lie in memory has no part in."""
+    """What `concurrent.futures.wait` finds, in an order that where things lie in memory has no part in: theirs are
+    sets."""
 
     done: list[Future[Any]]
     not_done: list[Future[Any]]
@@ -177,7 +178,7 @@ class Workers(futures.Executor):
         return future
 
 
-class Stop(Event):
+class SimulatedEvent(Event):
     """An event whose waits take the scheduler's time. Nobody sets it while somebody waits."""
 
     def __init__(self, scheduler: Scheduler) -> None:

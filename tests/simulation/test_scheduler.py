@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.simulation.scheduler import Scheduler, Stop, StuckError, Workers
+from tests.simulation.scheduler import Scheduler, SimulatedEvent, StuckError, Workers
 
 Log = list[tuple[float, int]]
 
@@ -48,7 +48,7 @@ def test_a_wait_ends_with_the_first_or_when_its_time_is_over() -> None:
 def test_what_is_due_is_done_whoever_runs_then() -> None:
     scheduler, done = Scheduler(Random(1), 0.0), Log()
     scheduler.after(3.0, lambda: done.append((scheduler.now, scheduler.who)))
-    assert not Stop(scheduler).wait(2.0)
+    assert not SimulatedEvent(scheduler).wait(2.0)
     assert done == []
     scheduler.sleep(2.0)
     assert done == [(3.0, 0)]

@@ -36,7 +36,7 @@ class World:
     """`file` is where a plan may be kept, `begin` the last event of what the world began with."""
 
     scheduler: Scheduler
-    stage: Stage
+    shared: SharedPlane
     network: Network
     http: Http
     file: Path
@@ -49,12 +49,12 @@ class World:
 
     def carried_out(self) -> Counter[str]:
         """How often each operation was, by its digest, as the events since the begin tell."""
-        rows = self.stage.read(select(t.events.c.via).where(t.events.c.sequence > self.begin))
+        rows = self.shared.read(select(t.events.c.via).where(t.events.c.sequence > self.begin))
         return Counter(json.loads(row.via)["operation"] for row in rows)
 
     def broken(self) -> list[str]:
         """The invariants that do not hold."""
-        found: list[str] = self.stage.plane.store._database.read(invariants.broken)  # type: ignore[attr-defined]
+        found: list[str] = self.shared.plane.store._database.read(invariants.broken)  # type: ignore[attr-defined]
         return found
 
     def unlike(self, entries: Sequence[dict[str, Any]]) -> list[str]:
@@ -66,7 +66,7 @@ class World:
         return sorted(there ^ {_wished(entry) for entry in entries}) + ["doubled"] * (len(answer["items"]) - len(there))
 
 
-class Stage:
+class SharedPlane:
     """A control plane that is set back to what a world begins with. It is made once: that, and the first use of each
     of its statements, would take longer than a world does. No machine ever joins it, so nothing follows from a call."""
 

@@ -48,10 +48,10 @@ def parts() -> list[Any]:
 
 @pytest.mark.parametrize("start", parts())
 def test_the_same_command_again_brings_about_what_is_wished_once(simulated: Simulation, start: int) -> None:
-    stories = [simulated.story(seed) for seed in range(start, start + PART)]
-    runs = Counter(n for story in stories for n in story.runs)
+    courses = [simulated.course(seed) for seed in range(start, start + PART)]
+    runs = Counter(n for course in courses for n in course.runs)
     assert 1 < max(runs) <= MOST_RUNS
-    met = {line.fault for story in stories for line in story.trace}
+    met = {line.fault for course in courses for line in course.trace}
     assert met == {"", LATE, *FAULTS}
 
 
@@ -85,7 +85,7 @@ def test_the_trace_does_not_depend_on_the_process(simulated: Simulation) -> None
 def test_chance_that_no_seed_knows_of_gives_another_trace(simulated: Simulation, monkeypatch: Patch) -> None:
     """The planted fault."""
     monkeypatch.setattr("tests.simulation.world.Random", lambda _: SystemRandom())
-    assert simulated.story(0).trace != simulated.story(0).trace
+    assert simulated.course(0).trace != simulated.course(0).trace
 
 
 # Planted faults.
@@ -94,7 +94,7 @@ def test_chance_that_no_seed_knows_of_gives_another_trace(simulated: Simulation,
 def check_caught(simulated: Simulation, said: str = "not done once", **settings: Any) -> None:
     def some() -> None:
         for seed in range(20):
-            simulated.story(seed, **settings)
+            simulated.course(seed, **settings)
 
     with pytest.raises(AssertionError, match=said):
         some()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Executor, Future
-from concurrent.futures._base import DoneAndNotDoneFutures
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from io import BytesIO
@@ -18,6 +17,7 @@ from fleetctl.apply.journal import Journal, Outcome
 from fleetctl.apply.writer import Writer, run
 from tests.e2e.edge import Bend, edged, planned
 from tests.e2e.homes import Home
+from tests.simulation.scheduler import Waited
 
 BEGIN = 1_800_000_000.0
 """Epoch seconds at which the clock stands at first: 2027-01-15 08:00:00."""
@@ -57,9 +57,9 @@ class Stage(Executor):
         self.at(self.now + self.seconds, call)
         return future
 
-    def wait(self, futures: Any, timeout: float | None = None, **__: Any) -> Any:
+    def wait(self, futures: Collection[Future[Any]], timeout: float | None = None, **__: Any) -> Waited:
         end = inf if timeout is None else self.now + timeout
-        while not (done := {future for future in futures if future.done()}):
+        while not (done := [future for future in futures if future.done()]):
             if not self._agenda or self._agenda[0][0] > end:
                 assert end < inf, "it waits for what never comes"
                 self.now = end
@@ -68,7 +68,7 @@ class Stage(Executor):
             action()
             for nap in self._naps if self.stop.is_set() else ():
                 _end(nap, is_stopped=True)
-        return DoneAndNotDoneFutures(done, set(futures) - done)
+        return Waited(done, [future for future in futures if not future.done()])
 
     def clock(self) -> int:
         return round((BEGIN + self.now) * 1000)
