@@ -181,8 +181,10 @@ def check(home: Home, plan: Plan, ways: dict[int, Way], made: Plan | None = None
     failed = {n for n, way in ways.items() if FAILS[way]}
     blocked = {n for n, waits in waiting(plan).items() if waits & failed}
     expected = {o.n: "failed" if o.n in failed else "blocked" if o.n in blocked else "done" for o in plan.operations}
-    assert {o.operation.n: o.status for o in outcomes} == expected
-    assert {o.operation.n for o in outcomes if o.note} <= ways.keys() - failed
+    found = {o.operation.n: o.status for o in outcomes}
+    wrong = [f"{found.get(n)}, not {status}: {n}" for n, status in expected.items() if found.get(n) != status]
+    assert found == expected, f"ended otherwise: {wrong}"
+    assert {o.operation.n for o in outcomes if o.found} <= ways.keys() - failed
     check_left(home, plan, ways, failed, blocked)
 
 
@@ -237,7 +239,7 @@ def test_writes_without_preconditions_break_the_law(tmp_path: Path) -> None:
     home = started(tmp_path, 1)
     plan, ways = first_round(home)
     loose = tuple(replace(o, command=without_precondition(o.command)) for o in plan.operations)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^ended otherwise: .*done, not failed"):
         check(home, plan, ways, replace(plan, operations=loose))
 
 
@@ -245,7 +247,7 @@ def test_operations_that_wait_for_nothing_break_the_law(tmp_path: Path) -> None:
     home = started(tmp_path, 1)
     plan, ways = first_round(home)
     hasty = tuple(replace(o, depends_on=()) for o in plan.operations)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^ended otherwise: .*, not blocked"):
         check(home, plan, ways, replace(plan, operations=hasty))
 
 
@@ -253,5 +255,5 @@ def test_a_conflict_taken_for_done_breaks_the_law(tmp_path: Path, monkeypatch: p
     home = started(tmp_path, 1)
     plan, ways = first_round(home)
     monkeypatch.setattr("fleetctl.apply.answers.is_as_wished", lambda *_: True)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^ended otherwise: .*done, not failed"):
         check(home, plan, ways)
