@@ -93,9 +93,11 @@ def test_with_head_finds_nothing_and_changes_nothing_of_the_plan(branches: Branc
     alone, beside = branches.plan(), branches.plan("HEAD", "own", "main")
     assert beside["together"] == {
         "revisions": [
-            {"ref": ref, "commit": branches.repository.git("rev-parse", ref)} for ref in ("HEAD", "main", "own")
+            {"ref": ref, "commit": branches.repository.git("rev-parse", ref), "plan": None}
+            for ref in ("HEAD", "main", "own")
         ],
         "findings": [],
+        "blocked": False,
     }
     assert "together" not in alone
     for name in ("digest", "inputs", "operations", "findings", "summary"):
@@ -125,6 +127,38 @@ def test_wishes_of_one_object_that_differ_are_told_with_their_places(branches: B
     assert "Together with x: 1 error that no plan has alone." in ran.out
     branches.commit(entry("racked", {"acme": 9}), was, guards=LIMITED)
     assert branches.plan("x")["together"]["findings"] == []
+
+
+def test_each_revision_has_its_commit_and_what_it_does_alone(branches: Branches) -> None:
+    racked, plain, git = entry("racked", {"acme": 8}), entry("plain", {"acme": 8}), branches.repository.git
+    gone = [{**pool, "offers": [], "archived": True} for pool in (racked, plain)]
+    branches.branch("grows", racked, plain, entry("n", {"acme": 1}), entry("m", []), guards=LIMITED)
+    branches.branch("closes", *gone, guards=LIMITED)
+    branches.branch("moved", racked, plain, fleet="else", guards=LIMITED)
+    asked = ("closes", "grows", "main", "moved")
+    ran = branches.home.run("plan", *(word for ref in asked for word in ("--with", ref)))
+    assert ran.code == 0
+    lines = {
+        "closes": "2 archives; blocked by itself",
+        "grows": "2 to create, 1 offer",
+        "main": "in HEAD, or in another one of these",
+        "moved": "another fleet",
+    }
+    shown = ran.out.partition("Other revisions\n")[2].splitlines()
+    assert shown[:4] == [f"  {ref} ({git('rev-parse', ref)[:12]}): {said}" for ref, said in lines.items()]
+    report = branches.plan(*asked)["together"]
+    plans = {one["ref"]: one["plan"] for one in report["revisions"]}
+    assert plans["main"] is plans["moved"] is None
+    assert (plans["grows"]["operations"], plans["grows"]["blocked"]) == (3, False)
+    assert (plans["closes"]["actions"]["archive"], plans["closes"]["blocked"]) == (2, True)
+
+
+def test_a_plan_that_ends_with_3_by_what_comes_with_it_says_so(branches: Branches) -> None:
+    branches.branch("x", entry("racked", {"acme": 9}), entry("plain", {"acme": 8}), guards=LIMITED)
+    branches.commit(entry("racked", {"acme": 10}), entry("plain", {"acme": 8}), guards=LIMITED)
+    report = branches.plan("x", code=3)
+    assert (report["summary"]["blocked"], report["together"]["blocked"]) == (False, True)
+    assert "All together would be blocked." in branches.home.run("plan", "--with", "x", "--format", "markdown").out
 
 
 def test_a_pool_that_one_takes_away_and_another_changes_is_told(branches: Branches) -> None:

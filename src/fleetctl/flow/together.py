@@ -25,10 +25,10 @@ def together(session: Session, found: Judged, others: Branches) -> Together:
     alike = [branch for branch in others.found if _apart(branch, session.desired) is None]
     merging = merged(session.desired, alike)
     # 3. Plan each alone, and all of them; 4. find what only all of them break.
-    parts = [_part(None, found), *(_alone(branch, session) for branch in sorted(alike, key=lambda one: one.ref))]
+    alone = [_alone(branch, session) for branch in sorted(alike, key=lambda one: one.ref)]
     whole = judged(replace(session, desired=merging.desired))
-    broken = find(whole.does, whole.plan.findings, parts, merging.clashes.values())
-    return Together(others.asked, (*broken, *strange))
+    broken = find(whole.does, whole.plan.findings, [_part(None, found), *alone], merging.clashes.values())
+    return Together(others.asked, (*broken, *strange), tuple(alone))
 
 
 def _apart(branch: Branch, ours: Desired) -> Joint | None:

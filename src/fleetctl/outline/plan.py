@@ -48,6 +48,7 @@ def outline(report: PlanReport, *, verbose: bool) -> Outline:
             _gains(report),
             operations.section(report["operations"], drift, verbose=verbose),
             problems.section(report["findings"], verbose=verbose),
+            together.revisions(report),
             together.section(report, verbose=verbose),
             Section(title="Notes", items=tuple(_notes(report["notes"], verbose))),
             capacity.shares(report["capacity"]["shares"], verbose=verbose),

@@ -8,20 +8,38 @@ from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
 from fleetctl.outline import problems, values
-from fleetctl.outline.head import commit
 from fleetctl.outline.problems import place
-from fleetctl.outline.shape import Section, Sentence, Tone, Words
-from fleetctl.words import joined, listed
+from fleetctl.outline.shape import Item, Section, Sentence, Tone, Words
+from fleetctl.words import joined, listed, short
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import JointProblem, Party, PlanReport, Problem, Together
+    from fleetctl.report.forms import JointProblem, Party, PlanReport, Problem, Revision, Together
 
 _AT_HAND = "these files"
+_OTHER_FLEET = "together.fleet"
+_ACTIONS = {
+    "archive": ("archive", "archives"),
+    "unoffer": ("to withdraw", "to withdraw"),
+    "create": ("to create", "to create"),
+    "update": ("to update", "to update"),
+    "offer": ("offer", "offers"),
+    "setQuota": ("owner quota", "owner quotas"),
+}
+"""What operations of each kind are called, one and several, the dangerous first."""
 
 
 def fact(together: Together) -> str:
-    """`site-ams1, commit 0123456789ab; more-h100, commit ba9876543210`."""
-    return "; ".join(f"{escape(one['ref'])}{commit(one['commit'])}" for one in together["revisions"])
+    """`more-h100 and site-ams1`."""
+    return joined([escape(one["ref"]) for one in together["revisions"]])
+
+
+def revisions(report: PlanReport) -> Section | None:
+    """What each does alone; None where nobody asked."""
+    if "together" not in report:
+        return None
+    strange = {party["ref"] for one in _strange(report["together"]) for party in one["parties"]}
+    items = [_revision(one, is_strange=one["ref"] in strange) for one in report["together"]["revisions"]]
+    return Section(title="Other revisions", items=tuple(items), is_open=True)
 
 
 def section(report: PlanReport, *, verbose: bool) -> Section | None:
@@ -43,14 +61,30 @@ def closing(together: Together) -> Sentence:
     tone: Tone = "bad" if found["error"] else "notice" if found else "plain"
     said = problems.tally(found["error"], found["warning"], found["unchecked"])
     sums = f"{said} that no plan has alone." if said else "nothing breaks only together."
+    sums += " All together would be blocked." if together["blocked"] else ""
     return Words("Together with ", tone), Words(refs, tone, foreign=True), Words(f": {sums}", tone)
+
+
+def _strange(together: Together) -> list[JointProblem]:
+    """That a revision is of another fleet."""
+    return [one for one in together["findings"] if one["rule"] == _OTHER_FLEET]
+
+
+def _revision(one: Revision, *, is_strange: bool) -> Item:
+    """`site-ams1 (0123456789ab): 1 archive, 3 to create`."""
+    named, plan = f"{escape(one['ref'])} ({escape(short(one['commit']))})", one["plan"]
+    if plan is None:
+        return Item(subject=f"{named}: {'another fleet' if is_strange else 'in HEAD, or in another one of these'}")
+    sums = [f"{n:,} {names[n > 1]}" for action, names in _ACTIONS.items() if (n := plan["actions"].get(action, 0))]
+    blocked = "; blocked by itself" if plan["blocked"] else ""
+    return Item(subject=f"{named}: {', '.join(sums) or 'no changes'}{blocked}", tone="bad" if blocked else "plain")
 
 
 def _told(problem: JointProblem) -> Problem:
     parties, message = problem["parties"], problem["message"]
     if problem["rule"] == "together.wish":
         message = f"{message}: {_wishes(parties)}"
-    elif parties and problem["rule"] != "together.fleet":
+    elif parties and problem["rule"] != _OTHER_FLEET:
         message = f"{message}; by {joined(list(dict.fromkeys(map(_party, parties))))}"
     return {
         "code": problem["code"],

@@ -5,14 +5,29 @@ from __future__ import annotations
 from better_compute.domain.policy.urls import mask_message
 from fleetctl.diff import ABSENT, Change
 from fleetctl.paths import Path
+from fleetctl.plan.operation import ACTIONS
 from fleetctl.report import forms, parts, problems
 from fleetctl.together.joint import Joint, Party, Together
+from fleetctl.together.part import Part
 
 
 def of_together(together: Together) -> forms.Together:
+    alone = {part.ref: _alone(part) for part in together.branches}
     return {
-        "revisions": [{"ref": mask_message(ref), "commit": commit} for ref, commit in together.asked.items()],
+        "revisions": [
+            {"ref": mask_message(ref), "commit": commit, "plan": alone.get(ref)}
+            for ref, commit in together.asked.items()
+        ],
         "findings": [_joint(joint) for joint in together.found],
+        "blocked": together.blocked,
+    }
+
+
+def _alone(part: Part) -> forms.RevisionPlan:
+    return {
+        "operations": part.actions.total(),
+        "actions": {action: part.actions[action] for action in ACTIONS.values()},
+        "blocked": part.blocked,
     }
 
 

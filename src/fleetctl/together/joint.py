@@ -43,10 +43,12 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """What was found of the revisions that were asked for, by their commits."""
+    """What was found of the revisions that were asked for, by their commits. `branches` are the plans of those that
+    have one of their own."""
 
     asked: Mapping[str, str]
     found: tuple[Joint, ...]
+    branches: tuple[Part, ...]
 
     @property
     def blocked(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,7 @@ from fleetctl.consequences.ledger import Stock, StockKey
 from fleetctl.guards import Tally, oversell
 from fleetctl.guards.oversell import Sold
 from fleetctl.guards.tally import Case
+from fleetctl.plan.operation import Action
 from fleetctl.words import AT_BASE
 
 Key = tuple[str, str]
@@ -24,12 +26,14 @@ _ALL = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """`ref` of None: the files at hand. `broken` are its errors; `touches` the pools that it has operations on, and
-    `counted` the guards that count something in it, each with a place in its own files (None: none is known). `sold`
-    and `stock` are oversold by it: pools, and what there is of a model at a site; `is_limited`: by a guard. `keys` are
-    all models and sites that it is about, `selected` the ids of the entries that are looked at."""
+    """`ref` of None: the files at hand. `actions` counts its operations; `broken` are its errors; `touches` the pools
+    that it has operations on, and `counted` the guards that count something in it, each with a place in its own files
+    (None: none is known). `sold` and `stock` are oversold by it: pools, and what there is of a model at a site;
+    `is_limited`: by a guard. `keys` are all models and sites that it is about, `selected` the ids of the entries that
+    are looked at."""
 
     ref: str | None
+    actions: Counter[Action]
     broken: frozenset[Key]
     touches: Mapping[str, Source | None]
     counted: Mapping[str, Source | None]
@@ -39,6 +43,11 @@ class Part:
     keys: frozenset[StockKey]
     selected: frozenset[str]
 
+    @property
+    def blocked(self) -> bool:
+        """Whether the plan is, by what is wrong with it alone."""
+        return bool(self.broken)
+
 
 def part(ref: str | None, does: Consequences, findings: Sequence[Problem], taken: Sequence[Tally]) -> Part:
     """Of a plan that was judged: what it does, all that was found wrong with it, and what guards count; see `Part`."""
@@ -47,6 +56,7 @@ def part(ref: str | None, does: Consequences, findings: Sequence[Problem], taken
         touches.setdefault(operation.pool_id, _own(operation.source, ref))
     return Part(
         ref=ref,
+        actions=Counter(operation.action for operation in does.plan.operations),
         broken=frozenset(map(key, errors(findings))),
         touches=touches,
         counted={tally.name: _own(tally.first.source, ref) for tally in taken},

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fleetctl.base.bases import Base
 from fleetctl.base.branches import Branch, Branches
 from fleetctl.desired import Desired
 from fleetctl.flow import together as flow
@@ -373,6 +374,41 @@ def test_each_branch_is_planned_once_and_all_of_them_once(monkeypatch: pytest.Mo
     others = [branch(f"b{n}", [*was, offered(f"n{n}")], was) for n in range(5)]
     found(ControlPlane(), wish(was), *others)
     assert planned == [2] * 5 + [6]
+
+
+def test_it_says_what_each_branch_does_alone_and_whether_that_is_blocked() -> None:
+    case = Case()
+    for key in "abc":
+        case.pool(key, acme=8)
+    was = [offered(key, acme=8) for key in "abc"]
+    more = branch("more", [*was, offered("n", acme=1), offered("m", acme=1)], was)
+    less = branch("less", [tombstone("a"), tombstone("b"), was[2]], was)
+    made = found(case, wish(was), more, branch("same", was, was), less)
+    alone = {part.ref: (dict(part.actions), part.blocked) for part in made.branches}
+    assert alone == {
+        "less": ({"archive": 2}, True),
+        "more": ({"create": 2, "offer": 2}, False),
+        "same": ({}, False),
+    }
+    assert (told(made), made.blocked) == ([], False)
+
+
+def test_what_a_branch_does_alone_is_counted_from_the_base() -> None:
+    """A branch that was left behind lacks what was merged and applied since, and does not take it back."""
+    case = Case()
+    case.pool("a", acme=1, globex=1)
+    main = wish([offered("a", acme=1, globex=1)])
+    behind = branch("x", [offered("a", acme=2)], [offered("a", acme=1)])
+    at = session(case, main)
+    based = replace(at, asked=replace(at.asked, base=Base("main", None, main)))
+    for each, actions in ((at, {"offer": 1, "unoffer": 1}), (based, {"offer": 1})):
+        (part,) = flow.together(each, judged(each), Branches({}, (behind,))).branches
+        assert part.actions == actions
+
+
+def test_a_branch_of_another_fleet_is_not_planned() -> None:
+    was = [offered(acme=1)]
+    assert found(ControlPlane(), wish(was), branch("x", was, was, fleet="else")).branches == ()
 
 
 def test_the_last_events_of_a_pool_that_several_leave_out_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

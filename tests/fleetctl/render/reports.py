@@ -221,8 +221,22 @@ def stock(site: str, schedulable: int | None, **fields: Any) -> Any:
 
 STOCK = [stock("site_ams1", None, oversellBefore=None, oversellAfter=None), stock("site_fra1", 64)]
 
+NO_ACTIONS = dict.fromkeys(("create", "update", "offer", "setQuota", "unoffer", "archive"), 0)
 TOGETHER = {
-    "revisions": [{"ref": "origin/more-h100", "commit": COMMIT}, {"ref": "site-ams1", "commit": COMMIT[::-1]}],
+    "blocked": True,
+    "revisions": [
+        {"ref": "main", "commit": COMMIT, "plan": None},
+        {
+            "ref": "origin/more-h100",
+            "commit": COMMIT,
+            "plan": {"operations": 4, "actions": {**NO_ACTIONS, "create": 3, "archive": 1}, "blocked": True},
+        },
+        {
+            "ref": "site-ams1",
+            "commit": COMMIT[::-1],
+            "plan": {"operations": 1, "actions": {**NO_ACTIONS, "offer": 1}, "blocked": False},
+        },
+    ],
     "findings": [
         {
             **problem(rule="together.wish", path="pools[fra1-a].policy.password", message="it is wished differently"),

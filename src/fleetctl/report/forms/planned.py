@@ -152,18 +152,32 @@ class JointProblem(Problem):
     parties: list[Party]
 
 
+class RevisionPlan(TypedDict):
+    """What a revision does alone, as a plan of it would count that: on the files of the base where there is one, else
+    with its own as they are. `blocked`: by what is wrong with it alone, as far as the live state that was read tells
+    that."""
+
+    operations: int
+    actions: dict[str, int]
+    blocked: bool
+
+
 class Revision(TypedDict):
-    """A revision as it was asked for, and its commit."""
+    """A revision as it was asked for, and its commit. `plan` of null: it has none of its own, for HEAD or another one
+    contains it, or it is of another fleet, which a finding says."""
 
     ref: str
     commit: str
+    plan: RevisionPlan | None
 
 
 class Together(TypedDict):
-    """What the plan, and what revisions changed since they left HEAD, break only together."""
+    """What the plan, and what revisions changed since they left HEAD, break only together. `blocked`: an error is among
+    that: all of them together would be blocked, and the command ends with 3, even where nothing blocks the plan."""
 
     revisions: list[Revision]
     findings: list[JointProblem]
+    blocked: bool
 
 
 class PlanSummary(Compared):
