@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from better_compute.client import Client
-from fleetctl.flow import apply
+from fleetctl.flow import running
 from tests.e2e.homes import Home, Ran, entry, pool_id, served, unchanged
 from tests.repository import Repository
 
@@ -166,15 +166,15 @@ def test_k030_a_plan_of_an_earlier_commit_is_refused_with_both_commits(home: Hom
 def meanwhile(monkeypatch: pytest.MonkeyPatch, other: Callable[[], Ran]) -> list[Ran]:
     """Between the plan of the next apply and its first write another one runs, from its beginning to its end."""
     ran: list[Ran] = []
-    real = apply._run
+    real = running._run
 
     def run(*given: Any) -> Any:
         if not ran:
-            monkeypatch.setattr(apply, "_run", real)
+            monkeypatch.setattr(running, "_run", real)
             ran.append(other())
         return real(*given)
 
-    monkeypatch.setattr(apply, "_run", run)
+    monkeypatch.setattr(running, "_run", run)
     return ran
 
 

@@ -19,7 +19,7 @@ from better_compute.domain.commands import ArchivePool, Command, OfferPool, SetQ
 from better_compute.domain.problems import ComputeError
 from fleetctl.desired.load import load
 from fleetctl.errors import Stop
-from fleetctl.flow.apply import How
+from fleetctl.flow.running import How
 from fleetctl.flow.undo import undo
 from fleetctl.live import read
 from fleetctl.override import Override

@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 def command(
     common: Common, yes: bool, plan_file: Path | None, expect: str | None, undo: Path | None, **how: Any
 ) -> int:
-    from fleetctl.flow.apply import How, apply
+    from fleetctl.flow.apply import apply
+    from fleetctl.flow.running import How
     from fleetctl.flow.undo import undo as take_back
 
     _check(common.request, plan_file, undo, how)

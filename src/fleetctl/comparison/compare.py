@@ -23,28 +23,19 @@ from fleetctl.identity import Note, Settled
 from fleetctl.live import Live
 
 
-@dataclass(frozen=True, slots=True)
-class Undoes:
-    """An apply that is taken back, by the digest that events name, and what is to be told of those of its operations
-    that are not."""
-
-    digest: str
-    left: tuple[Problem, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What is asked of a comparison of files with live state. `base` (None: none was named) names causes, hazards and
     removed pools, which `prune` archives; it and those `held` beside it guard. `selected` is the part that is looked
     at, `renames` how many renamed entries may pass (None: nothing is said of that). `undoes`: what is wished stands in
-    no files, but takes this apply back."""
+    no files, but takes back the apply that events name by this digest."""
 
     base: Base | None = None
     held: tuple[Base, ...] = ()
     prune: bool = False
     selected: Selection = EVERYTHING
     renames: int | None = None
-    undoes: Undoes | None = None
+    undoes: str | None = None
 
 
 NOTHING = Asked()

@@ -3,68 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from threading import Event
-from typing import Any
 
-from better_compute.domain.policy.urls import mask_text
-from better_compute.domain.problems import ComputeError
 from fleetctl.apply import approval
-from fleetctl.apply.journal import Journal, Outcome, opened_journal
 from fleetctl.apply.saved import SavedPlan
-from fleetctl.apply.writer import Writer, run
 from fleetctl.base import git
 from fleetctl.desired import Desired
 from fleetctl.errors import (
-    EXIT_BLOCKED,
-    EXIT_ERROR,
-    EXIT_INTERRUPTED,
-    EXIT_OK,
-    EXIT_PARTIAL,
     EXIT_STALE,
     EXIT_USAGE,
     Stop,
 )
 from fleetctl.flow.finished import Finished
-from fleetctl.flow.judge import Judged, judged
-from fleetctl.flow.told import header, plan_report
+from fleetctl.flow.running import How, carried_out, check_caller
 from fleetctl.live import Live
-from fleetctl.machine import clock
-from fleetctl.machine.signals import interruptible
 from fleetctl.outputs import Kept
-from fleetctl.plan import Plan
-from fleetctl.report.forms import ApprovedBy, PlanReport
-from fleetctl.report.of_apply import of_apply
 from fleetctl.report.plan_file import saved_plan
-from fleetctl.report.saved import file_bytes
 from fleetctl.request import Frame, Request
-from fleetctl.session.opening import Session, opened, read, read_again
-from fleetctl.undo import Back
-from fleetctl.words import short
+from fleetctl.session.opening import opened, read
 
 BLOCKED_SINCE = "What blocks this plan is new since it was asked about: nothing was written"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class How:
-    """How an apply is approved and run, and what is kept of it: a plan file or a digest that stand for it, or else whom
-    to ask (`asks`: they are, and may take their time); who hears of each operation; how many calls at a time."""
-
-    plan_file: Path | None
-    expect: str | None
-    approve: Callable[[PlanReport], bool]
-    asks: bool
-    progress: Callable[[Outcome], None]
-    parallelism: int
-    journal: Path | None
-    report_file: Path | None
-
-    @property
-    def approved_by(self) -> ApprovedBy:
-        return "digest" if self.expect else "plan" if self.plan_file else "hand"
 
 
 def apply(request: Request, how: How) -> Finished:
@@ -84,58 +43,8 @@ def apply(request: Request, how: How) -> Finished:
             kept.check(request, wished)  # its base is read too
             session = session.asking(request)
         check_caller(session)
-        # 4. Make the plan; 5. judge it by rules and guards.
-        found = judged(session)
-        report = plan_report(session, found)
-        # 6. Is it the one that was approved? Nothing is written before.
-        digest = _approved(saved, how.expect, found.plan, session, report)
-        if found.plan.blocked:
-            return Finished(report, EXIT_BLOCKED, _why_blocked(saved, found.plan, session) if saved else ())
-        # 7. Ask; what somebody approves is judged once more, as it is by then.
-        session, found = answered(session, found, report, how)
-        if found.plan.blocked:
-            return Finished(plan_report(session, found), EXIT_BLOCKED, (BLOCKED_SINCE,))
-        return carried_out(replace(found.plan, digest=digest), session, how, kept)
-
-
-def answered(
-    session: Session,
-    shown: Judged,
-    report: PlanReport,
-    how: How,
-    again: Callable[[Session], Session] = read_again,
-) -> tuple[Session, Judged]:
-    """The plan as it is once it was approved, of a session that is read `again`. While a question stands the live state
-    moves, and bookings, which guards judge, change no precondition. Raises Stop where it is not approved, or is another
-    plan by then."""
-    if (shown.plan.operations or shown.plan.findings) and not how.approve(report):
-        raise Stop(EXIT_ERROR, "not approved: nothing was written")
-    if not (how.asks and shown.plan.operations):
-        return session, shown
-    try:
-        session = again(session)
-        found = judged(session)
-        approval.by_hand(shown.plan, found.plan, session.plane)
-    except ComputeError as error:
-        if (stop := approval.elsewhere(error)) is None:
-            raise
-        raise stop from error
-    return session, found
-
-
-def carried_out(made: Plan, session: Session, how: How, kept: Kept, back: Back | None = None) -> Finished:
-    """The plan, run and told; `back`: what it takes back."""
-    stop = Event()
-    journaled = opened_journal(how.journal, clock.now, made.digest)
-    with journaled as journal, interruptible(stop) as caught:
-        # 8. Run it.
-        outcomes = _run(made, session, how, journal, stop)
-        # 9. Say what was done and what was not: also to whoever interrupts.
-        finished = of_apply(made, outcomes, header(session), how.approved_by, caught.name, back)
-        remarks, is_kept = kept.write_done(lambda: file_bytes(finished))
-    remarks += (journal.remark,) if journal.remark else ()
-    code = _exit_code(outcomes, caught.name)
-    return Finished(finished, code if (is_kept and not journal.remark) or code else EXIT_ERROR, remarks)
+        # 4. to 9.: plan it, have it approved, run it, and say what was done.
+        return carried_out(session, how, kept, saved=saved)
 
 
 def _agreed(request: Request, saved: SavedPlan, wished: Desired, live: Live) -> Request:
@@ -178,64 +87,3 @@ def _contradicting(given: Frame, planned: Frame) -> str:
 
 def _real(path: Path | None) -> str:
     return "" if path is None else os.path.realpath(path)
-
-
-def _why_blocked(saved: SavedPlan, made: Plan, session: Session) -> tuple[str, ...]:
-    """Why a plan may be blocked here that was not where it was made."""
-    lost = approval.not_repeated(saved, made, session.request.override)
-    held = ", ".join(f"{base.ref} ({short(base.commit or '')})" for base in session.asked.held)
-    beside = f"Guards of {held} hold here too, beside those of the plan's own base" if held else ""
-    return tuple(filter(None, (lost, beside)))
-
-
-def check_caller(session: Session) -> None:
-    """Pool ids derive from the files' caller, so nobody else may apply them."""
-    if session.live.reader_id != session.desired.caller:
-        message = f"apply needs the token of {session.desired.caller}, and this is {session.live.reader_id}'s"
-        raise Stop(EXIT_STALE, message)
-
-
-def _approved(saved: SavedPlan | None, expect: str | None, made: Plan, session: Session, report: PlanReport) -> str:
-    """The digest that events will name: a plan file's also for the rest of it. Raises Stop when it is another plan."""
-    if expect is not None:
-        approval.by_digest(expect, made)
-    if saved is None:
-        return made.digest
-    approval.by_file(saved, made, session.live, session.plane, session.commit, report)
-    return saved.digest
-
-
-def _run(made: Plan, session: Session, how: How, journal: Journal, stop: Event) -> tuple[Outcome, ...]:
-    with ThreadPoolExecutor(how.parallelism) as executor:
-        writer = Writer(
-            client=session.plane,
-            executor=executor,
-            parallelism=how.parallelism,
-            change=_change(made, session),
-            journal=journal,
-            progress=how.progress,
-            stop=stop,
-        )
-        return run(made, writer)
-
-
-def _change(made: Plan, session: Session) -> dict[str, Any]:
-    """What every call names, and events keep as `via`."""
-    override = session.request.override
-    change: dict[str, Any] = {"fleet": made.scope.fleet, "digest": made.digest, "commit": session.commit}
-    if (undoes := made.comparison.asked.undoes) is not None:
-        change["undoes"] = undoes.digest
-    if override.numbers:
-        change["allow"] = dict(override.numbers)
-    if override.reason is not None:
-        change["reason"] = mask_text(override.reason)  # everybody who reads events sees it
-    return change
-
-
-def _exit_code(outcomes: tuple[Outcome, ...], signal_name: str | None) -> int:
-    if signal_name is not None:
-        return EXIT_INTERRUPTED[signal_name]
-    done = sum(outcome.status == "done" for outcome in outcomes)
-    if done == len(outcomes):
-        return EXIT_OK
-    return EXIT_PARTIAL if done else EXIT_ERROR

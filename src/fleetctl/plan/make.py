@@ -70,7 +70,7 @@ def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
     undoes = comparison.asked.undoes
     unordered = operations(diff, settled.tenant_id)
     if undoes is not None:
-        reason = Reason("undo", f"it takes back what the apply {short(undoes.digest)} did")
+        reason = Reason("undo", f"it takes back what the apply {short(undoes)} did")
         unordered = [replace(operation, reason=reason) for operation in unordered]
     heirs = {pool.entry.pool_id: pool.heir.pool_id for pool in diff.pools if pool.heir}
     ordering = arrange([operation.command for operation in unordered], live.pools, heirs)
@@ -80,7 +80,7 @@ def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
         scope=scope,
         comparison=comparison,
         operations=ordered,
-        findings=(*findings(comparison, live), *_cycles(ordering, unordered), *(undoes.left if undoes else ())),
+        findings=(*findings(comparison, live), *_cycles(ordering, unordered)),
         digest=plan_digest(scope, contents),
         inputs=inputs_digest(_inputs(comparison, written), key),
         sequence=live.sequence,

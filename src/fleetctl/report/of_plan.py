@@ -75,7 +75,7 @@ def _asked(plan: Plan, together: Together | None) -> forms.AskedOfPlan:
     if together is not None:
         asked["together"] = of_together(together)
     if plan.comparison.asked.undoes is not None:
-        asked["undoes"] = plan.comparison.asked.undoes.digest
+        asked["undoes"] = plan.comparison.asked.undoes
     return asked
 
 

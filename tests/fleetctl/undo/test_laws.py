@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 
 from fleetctl import identity
 from fleetctl.apply.journal import Outcome
-from fleetctl.comparison.compare import Asked, Undoes
+from fleetctl.comparison.compare import Asked
 from fleetctl.desired import Desired
 from fleetctl.plan import Operation, Plan, make
 from fleetctl.plan import operations as making
@@ -35,7 +35,7 @@ def done(plan: Plan) -> Sequence[Done]:
 def way_back(plane: ControlPlane, files: Desired, undoing: Sequence[Done]) -> Plan:
     live = plane.live()
     settled = identity.settle(files, live.pools).desired
-    return make(wish.desired(settled, live, undoing, undoing), live, Asked(undoes=Undoes("d" * 64)))
+    return make(wish.desired(settled, live, undoing, undoing), live, Asked(undoes="d" * 64))
 
 
 def standing(plane: ControlPlane) -> Terms:

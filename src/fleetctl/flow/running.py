@@ -1,0 +1,201 @@
+"""A run: what a session wishes planned, judged, approved, run and told, of files as of what takes an apply back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from better_compute.domain.policy.urls import mask_text
+from better_compute.domain.problems import ComputeError
+from fleetctl.apply import approval
+from fleetctl.apply.journal import Journal, Outcome, opened_journal
+from fleetctl.apply.saved import SavedPlan
+from fleetctl.apply.writer import Writer, run
+from fleetctl.errors import (
+    EXIT_BLOCKED,
+    EXIT_ERROR,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PARTIAL,
+    EXIT_STALE,
+    Stop,
+)
+from fleetctl.flow.finished import Finished
+from fleetctl.flow.judge import Judged, judged
+from fleetctl.flow.told import header, plan_report
+from fleetctl.machine import clock
+from fleetctl.machine.signals import interruptible
+from fleetctl.outputs import Kept
+from fleetctl.plan import Plan
+from fleetctl.report.forms import ApprovedBy, PlanReport
+from fleetctl.report.of_apply import of_apply
+from fleetctl.report.saved import file_bytes
+from fleetctl.session.opening import Session, read_again
+from fleetctl.undo import Back
+from fleetctl.words import short
+
+_BLOCKED_SINCE = "What blocks this plan is new since it was asked about: nothing was written"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """How an apply is approved and run, and what is kept of it: a plan file or a digest that stand for it, or else whom
+    to ask (`asks`: they are, and may take their time); who hears of each operation; how many calls at a time."""
+
+    plan_file: Path | None
+    expect: str | None
+    approve: Callable[[PlanReport], bool]
+    asks: bool
+    progress: Callable[[Outcome], None]
+    parallelism: int
+    journal: Path | None
+    report_file: Path | None
+
+    @property
+    def approved_by(self) -> ApprovedBy:
+        return "digest" if self.expect else "plan" if self.plan_file else "hand"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was made of a session: the plan of what it wishes, judged, and what that takes `back`, if it is an undo."""
+
+    session: Session
+    judged: Judged
+    back: Back | None = None
+
+    @property
+    def plan(self) -> Plan:
+        return self.judged.plan
+
+    def report(self) -> PlanReport:
+        """Raises ComputeError."""
+        return plan_report(self.session, self.judged)
+
+
+Make = Callable[[Session], Made]
+"""What is made of a session whose live state was read just now. Raises ComputeError and Stop."""
+
+
+def of_files(session: Session) -> Made:
+    """What the files wish."""
+    return Made(session, judged(session))
+
+
+def carried_out(
+    session: Session, how: How, kept: Kept, make: Make = of_files, saved: SavedPlan | None = None
+) -> Finished:
+    """The plan that `make` makes, run once it is approved: by hand, by a digest, or by the plan file that was `saved`.
+    Raises ComputeError and Stop."""
+    # 4. Make the plan; 5. judge it by rules and guards.
+    made = make(session)
+    report = made.report()
+    # 6. Is it the one that was approved? Nothing is written before.
+    digest = _approved(saved, how.expect, made, report)
+    if made.plan.blocked:
+        return Finished(report, EXIT_BLOCKED, _why_blocked(saved, made) if saved else ())
+    # 7. Ask; what somebody approves is judged once more, as it is by then.
+    made = _answered(made, report, how, make)
+    if made.plan.blocked:
+        return Finished(made.report(), EXIT_BLOCKED, (_BLOCKED_SINCE,))
+    return _run_and_told(replace(made.plan, digest=digest), made, how, kept)
+
+
+def check_caller(session: Session) -> None:
+    """Pool ids derive from the files' caller, so nobody else may apply them."""
+    if session.live.reader_id != session.desired.caller:
+        message = f"apply needs the token of {session.desired.caller}, and this is {session.live.reader_id}'s"
+        raise Stop(EXIT_STALE, message)
+
+
+def _approved(saved: SavedPlan | None, expect: str | None, made: Made, report: PlanReport) -> str:
+    """The digest that events will name: a plan file's also for the rest of it. Raises Stop when it is another plan."""
+    if expect is not None:
+        approval.by_digest(expect, made.plan)
+    if saved is None:
+        return made.plan.digest
+    session = made.session
+    approval.by_file(saved, made.plan, session.live, session.plane, session.commit, report)
+    return saved.digest
+
+
+def _why_blocked(saved: SavedPlan, made: Made) -> tuple[str, ...]:
+    """Why a plan may be blocked here that was not where it was made."""
+    session = made.session
+    lost = approval.not_repeated(saved, made.plan, session.request.override)
+    held = ", ".join(f"{base.ref} ({short(base.commit or '')})" for base in session.asked.held)
+    beside = f"Guards of {held} hold here too, beside those of the plan's own base" if held else ""
+    return tuple(filter(None, (lost, beside)))
+
+
+def _answered(shown: Made, report: PlanReport, how: How, make: Make) -> Made:
+    """The plan as it is once it was approved. While a question stands the live state moves, and bookings, which
+    guards judge, change no precondition. Raises Stop where it is not approved, or is another plan by then."""
+    if (shown.plan.operations or shown.plan.findings) and not how.approve(report):
+        raise Stop(EXIT_ERROR, "not approved: nothing was written")
+    if not (how.asks and shown.plan.operations):
+        return shown
+    try:
+        made = make(read_again(shown.session))
+        approval.by_hand(shown.plan, made.plan, made.session.plane)
+    except ComputeError as error:
+        if (stop := approval.elsewhere(error)) is None:
+            raise
+        raise stop from error
+    return made
+
+
+def _run_and_told(plan: Plan, made: Made, how: How, kept: Kept) -> Finished:
+    """`plan` is the one that was made, under the digest that was approved."""
+    session, back, stop = made.session, made.back, Event()
+    journaled = opened_journal(how.journal, clock.now, plan.digest)
+    with journaled as journal, interruptible(stop) as caught:
+        # 8. Run it.
+        outcomes = _run(plan, session, how, journal, stop)
+        # 9. Say what was done and what was not: also to whoever interrupts.
+        finished = of_apply(plan, outcomes, header(session), how.approved_by, caught.name, back)
+        remarks, is_kept = kept.write_done(lambda: file_bytes(finished))
+    remarks += (journal.remark,) if journal.remark else ()
+    code = _exit_code(outcomes, caught.name, back)
+    return Finished(finished, code if (is_kept and not journal.remark) or code else EXIT_ERROR, remarks)
+
+
+def _run(made: Plan, session: Session, how: How, journal: Journal, stop: Event) -> tuple[Outcome, ...]:
+    with ThreadPoolExecutor(how.parallelism) as executor:
+        writer = Writer(
+            client=session.plane,
+            executor=executor,
+            parallelism=how.parallelism,
+            change=_change(made, session),
+            journal=journal,
+            progress=how.progress,
+            stop=stop,
+        )
+        return run(made, writer)
+
+
+def _change(made: Plan, session: Session) -> dict[str, Any]:
+    """What every call names, and events keep as `via`."""
+    override = session.request.override
+    change: dict[str, Any] = {"fleet": made.scope.fleet, "digest": made.digest, "commit": session.commit}
+    if (undoes := made.comparison.asked.undoes) is not None:
+        change["undoes"] = undoes
+    if override.numbers:
+        change["allow"] = dict(override.numbers)
+    if override.reason is not None:
+        change["reason"] = mask_text(override.reason)  # everybody who reads events sees it
+    return change
+
+
+def _exit_code(outcomes: tuple[Outcome, ...], signal_name: str | None, back: Back | None) -> int:
+    """Where nothing can be taken back of what was done, that is an error."""
+    if signal_name is not None:
+        return EXIT_INTERRUPTED[signal_name]
+    done = sum(outcome.status == "done" for outcome in outcomes)
+    if done == len(outcomes):
+        return EXIT_ERROR if back is not None and back.is_in_vain else EXIT_OK
+    return EXIT_PARTIAL if done else EXIT_ERROR
