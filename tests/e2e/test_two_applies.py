@@ -346,7 +346,16 @@ def test_whoever_is_overtaken_loses_everything(tmp_path: Path) -> None:
     assert loser.report["summary"]["done"] == 0
 
 
-def test_a_run_that_loses_in_silence_breaks_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_loses_and_ends_well_breaks_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: what failed is told, and the exit code knows nothing of it."""
+    monkeypatch.setattr("fleetctl.flow.running._exit_code", lambda *_: 0)
+    with arena(tmp_path) as both:
+        two_wishes(both)
+        with pytest.raises(AssertionError, match=r"^it ends with 0, not 1: "):
+            check_runs(both, both.run_overtaken, together=True)
+
+
+def test_a_conflict_that_counts_as_done_breaks_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: a precondition that no longer holds counts as done, whatever is there."""
 
     def look(_: Attempts, task: Task, *__: Any) -> Tried:
