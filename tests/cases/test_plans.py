@@ -125,7 +125,10 @@ def test_k028_for_another_tenant_caller_or_fleet_it_is_refused(home: Home, root:
 
 @pytest.mark.parametrize(
     ("where", "told"),
-    [("fleetctl.plan.digest.Scope.json", "it ends with 0: "), ("fleetctl.apply.approval._check_scope", "not told: ")],
+    [
+        ("fleetctl.plan.digest.Scope.json", "it ends with 0: "),
+        ("fleetctl.apply.saved.Saved.check_target", "not told: "),
+    ],
     ids=["a digest", "a plan file"],
 )
 def test_k028_what_does_not_say_whose_it_is_is_caught(

@@ -505,7 +505,9 @@ def test_an_altered_report_that_is_accepted_is_seen(home: Home, monkeypatch: pyt
 def test_a_report_is_of_one_tenant_caller_and_fleet(home: Home, root: dict[str, str], said: str) -> None:
     file = applied(home)
     home.wish(entry("a", []), **root)
-    assert said in refused(home, file)
+    told = refused(home, file)
+    assert said in told
+    assert "Hint: use it with the files and at the control plane that it is of" in told
 
 
 def test_a_report_is_of_one_control_plane(home: Home) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.commands import (
     ArchivePool,
+    Command,
     CreatePool,
     OfferPool,
     SetQuota,
@@ -101,20 +102,20 @@ def _wished_terms(wish: OfferPool) -> Terms:
     return Terms(wish.quota, wish.priority or 0, bool(wish.include_descendants))
 
 
-def is_as_wished(operation: Operation, state: PoolState) -> bool:
-    """Whether the object already is what the operation would make of it. A pool that was archived meanwhile is not,
+def is_as_wished(command: Command, state: PoolState) -> bool:
+    """Whether the object already is what the command would make of it. A pool that was archived meanwhile is not,
     whatever it holds: nobody can change it any more."""
     pool = state.pool
     if pool is None:
         return False
-    match operation.command:
-        case UpdatePool() as command:
+    match command:
+        case UpdatePool():
             return not pool.archived and not _updated(pool, command)
-        case OfferPool() as command:
+        case OfferPool():
             return not _offered(state.terms(command.to_tenant_id), command)
-        case UnofferPool() as command:
+        case UnofferPool():
             return command.to_tenant_id not in state.offers
-        case SetQuota() as command:
+        case SetQuota():
             return not pool.archived and not _granted(state.limits(command.to_tenant_id), command)
         case ArchivePool():
             return pool.archived

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,13 +10,11 @@ from better_compute.domain.problems import OTHER_INSTANCE, ComputeError
 from fleetctl import history, paths
 from fleetctl.apply.saved import SavedPlan
 from fleetctl.apply.staleness import NEW_PLAN, check_again, check_rest, differences, object_name, told
-from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.live import Live
 from fleetctl.override import Override, rule
-from fleetctl.plan import Plan, Scope, scope_of
+from fleetctl.plan import Plan
 from fleetctl.plan.digest import canonical_after
-from fleetctl.spelling import seal
 from fleetctl.words import joined, time
 
 if TYPE_CHECKING:
@@ -77,13 +74,6 @@ def elsewhere(error: ComputeError) -> Stop | None:
     return Stop(EXIT_STALE, f"{first.message}; nothing was written", hint=first.hint, rule=first.rule)
 
 
-def is_sealed(saved: SavedPlan, desired: Desired, live: Live) -> bool:
-    """Whether the plan file is to the byte what a run wrote that could read this control plane's key. Until that is
-    known nothing that it says may be acted on. Raises Stop where it was made for another target than these files'."""
-    _check_scope(saved.scope, scope_of(desired, live))
-    return _fits(saved, live.instance.digest_key)
-
-
 def by_file(
     saved: SavedPlan, plan: Plan, live: Live, client: Client, commit: str | None, shown: Mapping[str, Any]
 ) -> None:
@@ -92,7 +82,7 @@ def by_file(
 
     Raises Stop with every difference otherwise.
     """
-    _check_scope(saved.scope, plan.scope)
+    saved.check_target(plan.scope)
     if saved.expires_at is not None and live.instance.now > saved.expires_at:
         message = f"the plan expired at {time(saved.expires_at)}, by the server's clock: make a new one"
         raise Stop(EXIT_STALE, message, rule="plan.expired")
@@ -122,13 +112,8 @@ def _check_unaltered(saved: SavedPlan, plan: Plan, shown: Mapping[str, Any], key
     if saved.digest == plan.digest:
         altered += differences(saved.operations, plan)
     doubled = len(set(saved.operations)) < len(saved.operations)
-    if altered or doubled or not _fits(saved, key):
+    if altered or doubled or not saved.is_sealed(key):
         raise Stop(EXIT_STALE, "the plan file was altered since it was made", altered, NEW_PLAN, "plan.file")
-
-
-def _fits(saved: SavedPlan, key: bytes) -> bool:
-    """Whether the seal is that of the rest; it is anybody's text."""
-    return hmac.compare_digest(seal(saved.report, key).encode(), saved.report["seal"].encode())
 
 
 def _altered(saved: SavedPlan, shown: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -174,11 +159,6 @@ def _other_inputs(*, same: bool, elsewhere: bool) -> str:
     if same:
         return "the control plane is another than the plan was made for, of the same name: its database was made anew"
     return "files or base are not those that the plan was made from, or the control plane's database was made anew"
-
-
-def _check_scope(saved: Scope, now: Scope) -> None:
-    if wrong := saved.unlike(now, "planned for"):
-        raise Stop(EXIT_STALE, "the plan was made for another target", wrong, rule="plan.target")
 
 
 def _commits(saved: str | None, now: str | None) -> list[str]:

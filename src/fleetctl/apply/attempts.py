@@ -135,7 +135,7 @@ class Attempts:
         operation, is_done = task.operation, False
         try:
             state = self.client.pausing(note, made=task.made).pools.get(operation.pool_id)
-            is_done = answers.is_as_wished(operation, state)
+            is_done = answers.is_as_wished(operation.command, state)
         except ComputeError as error:
             if note.last is not None:
                 raise

@@ -6,12 +6,10 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from fleetctl.apply import approval
 from fleetctl.apply.saved import SavedPlan
 from fleetctl.base import git
 from fleetctl.desired import Desired
 from fleetctl.errors import (
-    EXIT_STALE,
     EXIT_USAGE,
     Stop,
 )
@@ -19,6 +17,7 @@ from fleetctl.flow.finished import Finished
 from fleetctl.flow.running import How, carried_out, check_caller
 from fleetctl.live import Live
 from fleetctl.outputs import Kept
+from fleetctl.plan import scope_of
 from fleetctl.report.plan_file import saved_plan
 from fleetctl.request import Frame, Request
 from fleetctl.session.opening import opened, read
@@ -50,12 +49,12 @@ def apply(request: Request, how: How) -> Finished:
 def _agreed(request: Request, saved: SavedPlan, wished: Desired, live: Live) -> Request:
     """The request that a plan file stands for. Raises Stop where flags say otherwise, and for a file that was altered;
     one that asks for no base and no part is left to `approval.by_file`, which knows what is altered."""
-    if approval.is_sealed(saved, wished, live):
+    saved.check_target(scope_of(wished, live))
+    if saved.is_sealed(live.instance.digest_key):
         return _as_planned(request, saved)
     if not (saved.frame or request.frame):
         return request
-    message = "the plan file was altered since it was made, or the control plane's database was made anew"
-    raise Stop(EXIT_STALE, message, hint="make a new plan", rule="plan.file")
+    raise saved.unsealed()
 
 
 def _as_planned(request: Request, saved: SavedPlan) -> Request:

@@ -16,8 +16,7 @@ from fleetctl.report.forms import ApplyReport
 from fleetctl.report.saved import kind_of, read_report
 from fleetctl.undo import Applied, Done
 
-_RULE = "report.file"
-_HINT = "name the report as the apply wrote it: by `--report`, or what `--format json` printed"
+_REFUSAL = Applied.refusal
 
 
 def applied_report(path: Path) -> Applied:
@@ -30,7 +29,7 @@ def applied_report(path: Path) -> Applied:
     kind = kind_of(data)
     if kind not in (None, "apply"):
         message = f"{path} is of kind {kind}, and the report of an apply is meant"
-        raise ComputeError(Problem(INVALID_INPUT, _RULE, message, hint=_HINT))
+        raise ComputeError(Problem(INVALID_INPUT, _REFUSAL.file, message, hint=_REFUSAL.hint))
     try:
         report = read_report(data)
         assert report["kind"] == "apply"
@@ -43,7 +42,7 @@ def applied_report(path: Path) -> Applied:
 
 def _altered(why: str) -> Stop:
     message = f"the report was altered since it was made, or is none that this build wrote: {why}"
-    return Stop(EXIT_STALE, message, hint=_HINT, rule=_RULE)
+    return Stop(EXIT_STALE, message, hint=_REFUSAL.hint, rule=_REFUSAL.file)
 
 
 def applied(report: ApplyReport) -> Applied:

@@ -31,8 +31,7 @@ def saved_plan(path: Path) -> SavedPlan:
         caller=plan["caller"],
     )
     operations = (
-        SavedOperation(o["action"], o["key"] or o["poolId"], (o["poolId"], o["toTenantId"]), o["digest"])
-        for o in plan["operations"]
+        SavedOperation(o["action"], o["key"], (o["poolId"], o["toTenantId"]), o["digest"]) for o in plan["operations"]
     )
     return SavedPlan(
         scope=scope,

@@ -146,7 +146,7 @@ def _check_unmoved(moved: Sequence[_Found]) -> None:
     """Raises Stop with each object that moved, and by whom."""
     if not moved:
         return
-    names = {one.operation.pool_id: one.operation.key or one.operation.pool_id for one in moved}
+    names = {one.operation.pool_id: one.operation.name for one in moved}
     lines = told((event for one in moved for event in one.events), names)
     lines += [f"{_name(one.operation)}: no event tells who moved it" for one in moved if not one.events]
     message = "what the apply did was changed since: nothing was written"
@@ -155,4 +155,4 @@ def _check_unmoved(moved: Sequence[_Found]) -> None:
 
 
 def _name(one: Done) -> str:
-    return object_name(one.key or one.pool_id, one.subject)
+    return object_name(one.name, one.subject)

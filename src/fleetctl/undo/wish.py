@@ -6,12 +6,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from better_compute.domain.commands import CreatePool
+from better_compute.domain.commands import (
+    ArchivePool,
+    Command,
+    CreatePool,
+    OfferPool,
+    SetQuota,
+    UnofferPool,
+    UpdatePool,
+)
 from better_compute.domain.problems import Source
 from better_compute.domain.state import Pool, PoolState, Terms
+from fleetctl.apply.answers import is_as_wished
 from fleetctl.comparison import naming
 from fleetctl.desired import Desired, Place, PoolEntry
-from fleetctl.diff import offer_changes, quota_changes, same_policy
 from fleetctl.files import Document
 from fleetctl.files.document import Map
 from fleetctl.live import Live
@@ -53,22 +61,37 @@ def desired(files: Desired, live: Live, operations: Iterable[Done], undoing: Ite
 
 def is_back(one: Done, state: PoolState | None) -> bool:
     """Whether an operation's object is as its inverse leaves it."""
-    after = one.inverse.after
     pool = state.pool if state else None
     if state is None or pool is None or pool.archived:
         return one.inverse.action in ("archive", "unoffer")
+    command = _command(one, pool)
+    return command is not None and is_as_wished(command, state)
+
+
+def _command(one: Done, pool: Pool) -> Command | None:
+    """What the inverse asks for; None: there is none."""
+    owner, tenant_id, after = pool.owner_id, one.to_tenant_id or "", one.inverse.after
     match one.inverse.action:
+        case "archive":
+            return ArchivePool(tenant_id=owner, pool_id=pool.id)
         case "update":
-            is_model = after.get("gpuModel", pool.gpu_model) == pool.gpu_model
-            return is_model and same_policy(pool.policy, after.get("policy", pool.policy))
+            model, policy = after.get("gpuModel"), after.get("policy")
+            return UpdatePool(tenant_id=owner, pool_id=pool.id, gpu_model=model, policy=policy)
         case "setQuota":
-            return not any(quota_changes("", state.limits(pool.owner_id), after["quota"]))
+            return SetQuota(tenant_id=owner, pool_id=pool.id, to_tenant_id=tenant_id, quota=after["quota"])
         case "offer":
-            terms = state.terms(one.to_tenant_id or "")
-            return terms is not None and not offer_changes(terms, _terms(after))
+            terms = _terms(after)
+            return OfferPool(
+                tenant_id=owner,
+                pool_id=pool.id,
+                to_tenant_id=tenant_id,
+                quota=terms.quota,
+                priority=terms.priority,
+                include_descendants=terms.include_descendants,
+            )
         case "unoffer":
-            return one.to_tenant_id not in state.offers
-    return False
+            return UnofferPool(tenant_id=owner, pool_id=pool.id, to_tenant_id=tenant_id)
+    return None
 
 
 def _entry(entry: PoolEntry, state: PoolState, pool: Pool, undoing: Iterable[Done]) -> PoolEntry:

@@ -215,7 +215,7 @@ def test_every_part_of_the_scope_counts(home: Home, name: str) -> None:
     saved = saved_plan(file(home))
     other = replace(saved, scope=replace(saved.scope, **{name: "another"}))
     message, detail = judge(home, other)
-    assert message == "the plan was made for another target"
+    assert message == "the plan file was made for another target"
     assert "planned for another, this is " in detail
 
 
