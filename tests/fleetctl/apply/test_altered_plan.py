@@ -16,6 +16,7 @@ import pytest
 
 from fleetctl.apply import approval
 from fleetctl.apply.approval import MAY_MOVE
+from fleetctl.apply.saved import Saved
 from fleetctl.consequences import Consequences
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_STALE, Stop
@@ -215,7 +216,7 @@ def check_signed(approved: Approved, key: bytes | None, number: int) -> None:
 
 def test_a_seal_that_nobody_looks_at_breaks_the_law(approved: Approved, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: an alteration is known by the operations alone."""
-    monkeypatch.setattr(approval, "_fits", lambda *_: True)
+    monkeypatch.setattr(Saved, "is_sealed", lambda *_: True)
     with pytest.raises(AssertionError, match=r"^altered and approved: "):
         check_signed(approved, None, 100)
 

@@ -160,6 +160,14 @@ def test_what_was_done_is_reported_where_the_journal_has_no_room_for_it(home: Ho
     assert [outcome.status for outcome in outcomes] == ["done", "failed"]
 
 
+def test_what_was_found_done_is_told_so_and_nothing_of_what_a_call_did(home: Home) -> None:
+    operation, stream = planned(home).operations[0], BytesIO()
+    journal = Journal(stream, lambda: 1, "digest")
+    for found in (True, False):
+        journal.finished(Outcome(operation, "done", found=found))
+    assert [json.loads(line).get("found") for line in stream.getvalue().splitlines()] == [True, None]
+
+
 def test_outcomes_that_the_journal_lacks_are_counted_for_people(home: Home) -> None:
     operation = planned(home).operations[0]
     journal = Journal(Filling(2), lambda: 1, "digest")

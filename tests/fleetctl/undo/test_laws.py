@@ -53,7 +53,8 @@ def check_inverses(told: Sequence[Done], back: Plan) -> None:
         for one in told
         if one.inverse.action == "archive" or (one.inverse.action and one.pool_id not in gone)
     }
-    assert {(o.action, o.subject): canonical_after(o.after) for o in back.operations} == wanted
+    made = {(o.action, o.subject): canonical_after(o.after) for o in back.operations}
+    assert made == wanted, "the way back is another than the inverses say"
 
 
 def law(plane: ControlPlane, fleet: Fleet) -> bool:
@@ -72,7 +73,8 @@ def law(plane: ControlPlane, fleet: Fleet) -> bool:
     assert plane.allows(back)
     plane.run(back)
     lost = {o.pool_id for o in plan.operations if o.action == "archive"}
-    assert standing(plane) == {pool_id: terms for pool_id, terms in before.items() if pool_id not in lost}
+    kept = {pool_id: terms for pool_id, terms in before.items() if pool_id not in lost}
+    assert standing(plane) == kept, "it is otherwise than before"
     assert all(wish.is_back(one, plane.pools.get(one.pool_id)) for one in told if one.inverse.action)
     assert not way_back(plane, files, told).operations
 
@@ -116,7 +118,7 @@ def test_an_inverse_with_a_wrong_row_breaks_the_law(monkeypatch: pytest.MonkeyPa
         return {**terms, "quota": {resource: limit + 1 for resource, limit in terms["quota"].items()}}
 
     monkeypatch.setattr(making, "_restored", restored)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^it is otherwise than before"):
         law(*an_offer_that_is_raised())
 
 
@@ -131,7 +133,7 @@ def test_a_wish_that_lets_what_is_new_stay_breaks_the_law(monkeypatch: pytest.Mo
         return real(*rest, [one for one in undoing if one.inverse.action != "unoffer"])
 
     monkeypatch.setattr(wish, "_entry", keeping)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^the way back is another"):
         law(plane, fleet(entry("a", offers=[{"toTenantId": "acme", "quota": {"gpu": 4}}])))
 
 
