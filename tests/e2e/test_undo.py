@@ -30,6 +30,8 @@ from fleetctl.undo import Applied, finding
 from tests.altered import leaves, with_value
 from tests.e2e.homes import Home, entry, fleetctl, phrase, pool_id, served, unchanged
 from tests.e2e.partly import copied
+from tests.e2e.proxy import Exchange, Proxy
+from tests.e2e.test_at_work import book, states
 from tests.e2e.test_laws import ALLOWED, SLOW, by_hand, changes, settle
 from tests.fleets import OWNER, Fleet
 
@@ -433,7 +435,7 @@ def test_what_was_as_wished_already_is_nobodys_to_take_back(home: Home) -> None:
     file = applied(home)
     report = json.loads(file.read_text())
     noted = [{**one, "digest": "0" * 64, "found": True} for one in report["done"] if one["action"] == "update"]
-    back = undone(home, with_fields(home, file, done=noted))
+    back = undone(home, with_fields(home, file, done=noted, digest="1" * 64))
     assert [(phrase(one), one["code"], one["why"]) for one in back["undo"]["left"]] == [
         ("update a", "found", "it was so already, and not by this apply")
     ]
@@ -595,3 +597,108 @@ def test_a_pool_that_the_files_let_go_is_left(home: Home) -> None:
     report = undone(home, file)
     assert [phrase(one) for one in report["done"]] == ["archive new"]
     assert {one["code"] for one in report["undo"]["left"]} == {"released", "noInverse"}
+
+
+# What the report alone does not tell.
+
+
+def planned(home: Home) -> Path:
+    file = home.directory.parent / "plan.json"
+    home.plan("--out", file, *ALLOWED)
+    return file
+
+
+def refusing(after: int) -> Callable[[Exchange], None]:
+    """A server that takes so many writes, and no more."""
+
+    def rule(exchange: Exchange) -> None:
+        if exchange.write is None or exchange.write <= after:
+            exchange.pass_on()
+        else:
+            exchange.refuse(403, "ACCESS_DENIED")
+
+    return rule
+
+
+def in_two_runs(home: Home, proxy: Proxy) -> tuple[Path, Path]:
+    """The reports of an apply by a plan file that ended early, and of the same command again."""
+    file, first, second = planned(home), *(home.directory.parent / f"run-{n}.json" for n in (1, 2))
+    proxy.reset(refusing(3))
+    home.apply("--plan", file, *ALLOWED, "--report", first, "--parallelism", "1", code=5)
+    proxy.reset()
+    home.apply("--plan", file, *ALLOWED, "--report", second)
+    return first, second
+
+
+def test_what_another_run_of_the_same_apply_did_is_told_and_is_no_success(home: Home) -> None:
+    with served(home) as (_, proxy):
+        first, _ = in_two_runs(home, proxy)
+        back = undone(home, first, code=5)
+        others = {phrase(one) for one in back["undo"]["left"] if one["code"] == "otherRun"}
+        told = json.loads(first.read_text())
+        assert others == {phrase(one) for one in (*told["blocked"], *told["notStarted"])} != set()
+        said = refused(home, first, code=1)
+    assert "Nothing is there to be taken back" in said
+    assert "another run of the same apply did it, and this report does not tell of it" in said
+
+
+def test_what_somebody_else_says_to_be_of_the_same_apply_is_none_of_it(home: Home) -> None:
+    file = applied(home)
+    digest = json.loads(file.read_text())["digest"]
+    with home.hand() as client:
+        client.under({"digest": digest, "operation": "f" * 64}).pools.offer(
+            OfferPool(**pool("b"), to_tenant_id="globex", quota={"gpu": 1})
+        )
+    assert {one["code"] for one in undone(home, file)["undo"]["left"]} == {"noInverse"}
+
+
+def replaced(home: Home) -> Path:
+    """The report of an apply in which `next` takes the place of `b`, and `a` changes."""
+    home.wish(entry("a", {"acme": 9}), entry("next", {"acme": 4}, replaces="b"), BEFORE[2])
+    return applied(home)
+
+
+def test_what_took_the_place_of_an_archived_pool_is_not_taken_back(home: Home) -> None:
+    back = undone(home, replaced(home))
+    assert {phrase(one): one["code"] for one in back["undo"]["left"]} == {
+        "create next": "heir",
+        "offer next to acme": "heir",
+        "archive b": "noInverse",
+    }
+    assert "offer a to acme" in {phrase(one) for one in back["done"]}
+    assert live(home)[pool_id("next")][1]["acme"] == {"gpu": 4}
+    said = home.run("apply", "--undo", home.directory.parent / "report.json", "--yes").said
+    assert "it took the place of b, and that one is archived for good" in said
+
+
+@pytest.mark.parametrize("guards", [{}, {"allowArchiveInUse": True}])
+def test_a_pool_that_somebody_waits_in_is_archived_by_an_undo_where_a_flag_says_so_alone(
+    home: Home, guards: dict[str, bool]
+) -> None:
+    home.wish(*AFTER, guards=guards)
+    file = applied(home)
+    book(home, "globex", 1, pool=pool_id("new"))
+    assert states(home, "globex", pool_id("new")) == {"pending": 1}
+    flags = ("--undo", file, "--only", "key=new", "--yes", "--allow", "archives=1", "--reason", "any")
+    with unchanged(home):
+        ran = home.run("apply", *flags)
+    assert ran.code == 3, ran.said
+    assert "1 pool would be archived in use: new (1 reservation), and none may where an apply is taken back" in ran.said
+    assert home.apply(*flags, "--allow", "archiveInUse=1").report["done"]
+
+
+def test_an_undo_that_lost_to_somebody_says_how_to_go_on(home: Home) -> None:
+    file = applied(home)
+    moving = OfferPool(**pool("a"), to_tenant_id="acme", quota={"gpu": 9})
+
+    def rule(exchange: Exchange) -> None:
+        if exchange.write == 1:
+            hand(home, moving)
+        exchange.pass_on()
+
+    with served(home) as (_, proxy):
+        proxy.reset(rule)
+        ran = home.run("apply", "--undo", file, "--yes", *ALLOWED, "--parallelism", "1")
+        assert ran.code == 5, ran.said
+        assert "leave it out by --only or --except, or look at what was changed" in ran.out
+        assert "Run the same command again" not in ran.out

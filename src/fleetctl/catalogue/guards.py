@@ -36,7 +36,7 @@ GUARDS: Final[Entries] = {
     "guard.archiveInUse": Entry(
         "A pool would be archived while reservations are placed or active in it.",
         "They run on and charge, in a pool that nobody but its owner sees any more.",
-        "Wait until it is empty, or give --allow archiveInUse=N; `allowArchiveInUse` lets all pass.",
+        "Wait until it is empty, or give --allow archiveInUse=N; `allowArchiveInUse` lets all pass, but in an undo.",
     ),
     "guard.modelChange": Entry(
         "A pool would get another GPU model.",

@@ -128,6 +128,16 @@ _OUTCOMES: Final[Entries] = {
         "A key is spent, or an old value is not kept.",
         "Write what is wished into the files.",
     ),
+    "heir": Entry(
+        "The operation is not taken back: its pool took the place of one that is archived.",
+        "An archived pool is not revived, and without its heir tenants would have neither.",
+        "Write what is wished into the files.",
+    ),
+    "otherRun": Entry(
+        "The operation is not taken back: the report does not tell of it.",
+        "Another run of the same apply did it: that run was killed, or has a report of its own.",
+        "Take that report back too, or change the files.",
+    ),
     "notStarted": Entry("The operation was not begun.", "The run ended before.", "Run the same command again."),
     "plan": Entry("The apply was approved by a plan file.", "It is the file of --plan.", _NOTHING),
     "digest": Entry("The apply was approved by a digest.", "It is the one of --expect.", _NOTHING),

@@ -192,10 +192,13 @@ def _change(made: Plan, session: Session) -> dict[str, Any]:
 
 
 def _exit_code(outcomes: tuple[Outcome, ...], signal_name: str | None, back: Back | None) -> int:
-    """Where nothing can be taken back of what was done, that is an error."""
+    """Where nothing can be taken back of what was done, that is an error; where other runs of the apply did more, all
+    is not taken back."""
     if signal_name is not None:
         return EXIT_INTERRUPTED[signal_name]
     done = sum(outcome.status == "done" for outcome in outcomes)
     if done == len(outcomes):
-        return EXIT_ERROR if back is not None and back.is_in_vain else EXIT_OK
+        if back is None or not (back.is_in_vain or back.is_part):
+            return EXIT_OK
+        return EXIT_PARTIAL if done else EXIT_ERROR
     return EXIT_PARTIAL if done else EXIT_ERROR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from better_compute.domain.state import PoolState
 from fleetctl.guards.tally import Case, Tally
@@ -28,10 +29,14 @@ def _below_use(case: Case) -> Iterator[Tally]:
 
 
 def _archives_in_use(case: Case) -> Iterator[Tally]:
+    """The files do not allow it for an undo, which brings in no other pool for those that use this one; those that
+    wait in it count there too."""
     archives = [operation for operation in case.plan.operations if operation.action == "archive"]
-    told = [(o, f"{o.name} ({use})") for o in archives if (use := _use(case.live.pools[o.pool_id]))]
+    is_undo = case.plan.comparison.asked.undoes is not None
+    told = [(o, f"{o.name} ({use})") for o in archives if (use := _use(case.live.pools[o.pool_id], waits=is_undo))]
     says = f"{count(len(told), 'pool')} would be archived in use"
-    yield from _tally("archiveInUse", told, "pool", says, case.guards.allow_archive_in_use)
+    for tally in _tally("archiveInUse", told, "pool", says, case.guards.allow_archive_in_use and not is_undo):
+        yield replace(tally, may="none may where an apply is taken back") if is_undo else tally
 
 
 def _model_changes(case: Case) -> Iterator[Tally]:
@@ -56,9 +61,10 @@ def _tally(
         )
 
 
-def _use(state: PoolState) -> str:
-    """What runs in a pool: reservations that are placed or active, or else quota that is in use; empty where nothing
-    does."""
-    if running := state.rollup.total_work.running:
-        return count(running, "reservation")
+def _use(state: PoolState, *, waits: bool) -> str:
+    """What runs in a pool: reservations that are placed or active, with those that are pending where what `waits`
+    counts, or else quota that is in use; empty where nothing does."""
+    work = state.rollup.total_work
+    if reservations := work.running + (work.pending if waits else 0):
+        return count(reservations, "reservation")
     return f"{listed(sorted(state.booked), 'resource')} booked" if state.booked else ""

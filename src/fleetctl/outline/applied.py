@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
+from better_compute.domain.problems import CONFLICT, VERSION_CONFLICT
 from fleetctl.outline import agreement
 from fleetctl.outline.head import outside
 from fleetctl.outline.operations import named
@@ -21,6 +22,9 @@ _REST = {
     False: "Run the same command again to go on: what is done is not done twice.",
     True: "The expected digest was of the whole change: plan again, and approve the digest of what is left.",
 }
+
+
+_MOVED = "What changed meanwhile is not taken back: leave it out by --only or --except, or look at what was changed."
 
 
 def progress(outcome: Outcome) -> tuple[Words, str]:
@@ -48,7 +52,7 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
         closing=(
             *(((_sum(report),),) if report["undo"] is None else _undone(report, report["undo"])),
             *(agreement.left(report) if report["undo"] is None else ()),
-            *(((Words(_REST[report["approvedBy"] == "digest"]),),) if summary["done"] < summary["operations"] else ()),
+            *(((Words(_rest(report)),),) if summary["done"] < summary["operations"] else ()),
             (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True)),
         ),
     )
@@ -64,6 +68,13 @@ def _opening(report: ApplyReport) -> Iterator[Sentence]:
             Words(escape(why), "notice", foreign=True),
             Words(".", "notice"),
         )
+
+
+def _rest(report: ApplyReport) -> str:
+    """How to go on. An object that moved while it was taken back would end the same command before it begins."""
+    codes = {outcome["problem"]["code"] for outcome in report["failed"] if outcome["problem"]}
+    is_moved = report["undo"] is not None and not codes.isdisjoint((CONFLICT, VERSION_CONFLICT))
+    return _MOVED if is_moved else _REST[report["approvedBy"] == "digest"]
 
 
 def _sum(report: ApplyReport) -> Words:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from better_compute.domain.problems import INVALID_STATE, Problem
+from better_compute.domain.problems import INVALID_STATE, Problem, Source
 from fleetctl import history
 from fleetctl.apply.staleness import object_name, told
+from fleetctl.comparison import naming
 from fleetctl.comparison.selection import Known, Selection
 from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_STALE, Stop
-from fleetctl.history import LastEvent
+from fleetctl.history import History, LastEvent
 from fleetctl.live import Live
+from fleetctl.plan import Inverse
+from fleetctl.plan.operation import Action
 from fleetctl.undo import wish
 from fleetctl.undo.applied import Applied, Done
 from fleetctl.undo.trace import Traces, traced
@@ -26,13 +29,23 @@ if TYPE_CHECKING:
 class Why:
     """Why an operation is not taken back: a code to branch on, a sentence to read."""
 
-    code: Literal["failed", "found", "released", "noInverse"]
+    code: Literal["failed", "found", "released", "noInverse", "heir", "otherRun"]
     sentence: str
 
 
 _FAILED = Why("failed", "it failed, and no event tells that it was done all the same")
 _FOUND = Why("found", "it was so already, and not by this apply")
 _RELEASED = Why("released", "the files let the pool go, and it is no more this fleet's to change")
+_OTHER_RUN = Why("otherRun", "another run of the same apply did it, and this report does not tell of it")
+_ACTIONS: Mapping[str, Action] = {
+    "pool.created": "create",
+    "pool.updated": "update",
+    "pool.archived": "archive",
+    "pool.offered": "offer",
+    "pool.unoffered": "unoffer",
+    "quota.updated": "setQuota",
+}
+"""Type of event -> what was done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +63,11 @@ class Back:
         """Whether the apply did something, and nothing of it can be taken back."""
         did = any(one.is_done and why.code != "found" for one, why in self.left)
         return did and not (self.undoing or self.already)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether other runs of the apply did something that still stands."""
+        return any(why is _OTHER_RUN for _, why in self.left)
 
     @property
     def findings(self) -> list[Problem]:
@@ -81,15 +99,62 @@ def find(applied: Applied, files: Desired, live: Live, selected: Selection, clie
     """Look at what the report tells, and is selected. `files` are settled. Raises ComputeError, and Stop where somebody
     moved an object of it since: then nothing is taken back."""
     events = history.every(client, {one.pool_id for one in applied.operations}, after=applied.sequence)
-    looking = _Looking(files, live, traced(applied, events))
+    last = history.read(client, live.pools)
+    looking = _Looking(files, live, traced(applied, events), _heirs(applied, files, live, last))
     found = [looking.find(one) for one in _selected(applied.operations, files, live, selected)]
     _check_unmoved([one for one in found if one.now == "moved"])
+    others = _selected(_of_other_runs(applied, files, live, last), files, live, selected)
     return Back(
         applied=applied,
         undoing=tuple(one.operation for one in found if one.now == "there"),
         already=tuple(one.operation for one in found if one.now == "already"),
-        left=tuple((one.operation, one.why) for one in found if one.why is not None),
+        left=(
+            *((one.operation, one.why) for one in found if one.why is not None),
+            *((one, _OTHER_RUN) for one in others),
+        ),
     )
+
+
+def _of_other_runs(applied: Applied, files: Desired, live: Live, last: History) -> Iterator[Done]:
+    """What the caller did under the apply's digest, still stands, and the report does not tell: a run of a plan file
+    that was killed wrote none, and the run after it told of the rest alone."""
+    for subject in sorted(last.events, key=lambda each: (each[0], each[1] or "")):
+        event = last.of(subject)
+        if event is None or event.subject != subject or event.type not in _ACTIONS:
+            continue
+        is_own = event.via.get("digest") == applied.digest and event.actor_id == applied.scope.caller
+        if is_own and applied.done_by(event) is None:
+            yield _untold(event, files, live)
+
+
+def _untold(event: LastEvent, files: Desired, live: Live) -> Done:
+    """The operation that an event is of, as much of it as is known here."""
+    pool_id = event.subject[0]
+    state, entry = live.pools.get(pool_id), files.entries.get(pool_id)
+    return Done(
+        n=0,
+        action=_ACTIONS[event.type],
+        key=naming.key(state.pool if state else None, entry),
+        subject=event.subject,
+        digest=str(event.via.get("operation", "")),
+        is_done=True,
+        is_found=False,
+        inverse=Inverse(None, why=_OTHER_RUN.sentence),
+        source=entry.place.source() if entry else Source(min(files.files, default=""), 1, 1),
+    )
+
+
+def _heirs(applied: Applied, files: Desired, live: Live, last: History) -> Mapping[str, str]:
+    """Id of each pool that took the place of one which was archived since -> that one's key."""
+    gone = {
+        key
+        for pool_id, state in live.pools.items()
+        if (event := last.of((pool_id, None))) is not None
+        and (event.type, event.sequence > applied.sequence) == ("pool.archived", True)
+        and (key := naming.key(state.pool, None)) is not None
+    }
+    gone |= {one.key for one in applied.operations if one.action == "archive" and one.is_done and one.key}
+    return {i: entry.replaces for i, entry in files.entries.items() if entry.replaces in gone and entry.replaces}
 
 
 def _selected(operations: Iterable[Done], files: Desired, live: Live, selected: Selection) -> Iterator[Done]:
@@ -103,11 +168,13 @@ def _selected(operations: Iterable[Done], files: Desired, live: Live, selected: 
 
 @dataclass(frozen=True, slots=True)
 class _Looking:
-    """What is known of an apply's objects: `files`, live state, and all that happened to them since."""
+    """What is known of an apply's objects: `files`, live state, all that happened to them since, and the `heirs` of
+    pools that are gone, by id."""
 
     files: Desired
     live: Live
     traces: Traces
+    heirs: Mapping[str, str]
 
     def find(self, one: Done) -> _Found:
         others, trace = self._others(one), self.traces.of(one.subject)
@@ -120,17 +187,25 @@ class _Looking:
             return _Found(one, "already")
         if one.is_found and not is_told:
             return _Found(one, "left", _FOUND)
-        if one.inverse.action is None:
-            return _Found(one, "left", Why("noInverse", one.inverse.why))
+        if why := self._never(one):
+            return _Found(one, "left", why)
         return _Found(one, "moved", events=others)
 
     def _there(self, one: Done) -> _Found:
         entry = self.files.entries.get(one.pool_id)
-        if one.inverse.action is None:
-            return _Found(one, "left", Why("noInverse", one.inverse.why))
+        if why := self._never(one):
+            return _Found(one, "left", why)
         if entry is not None and entry.released:
             return _Found(one, "left", _RELEASED)
         return _Found(one, "there")
+
+    def _never(self, one: Done) -> Why | None:
+        """Why it is never taken back. Of a pool and the one that took its place, tenants keep one."""
+        if one.inverse.action is None:
+            return Why("noInverse", one.inverse.why)
+        if one.pool_id in self.heirs and one.action in ("create", "offer"):
+            return Why("heir", f"it took the place of {self.heirs[one.pool_id]}, and that one is archived for good")
+        return None
 
     def _others(self, one: Done) -> list[LastEvent]:
         """What moved the operation's object last, where that is no more as it left it. A pool that is to be archived

@@ -32,14 +32,16 @@ class Outcome(TypedDict):
 
 class NotUndone(TypedDict):
     """An operation of the report, by its `n` there, that is not taken back, and why: a code to branch on, a sentence to
-    read. It `failed`, was `found` so, its pool is `released` by now, or nothing takes it back (`noInverse`)."""
+    read. It `failed`, was `found` so, its pool is `released` by now, nothing takes it back (`noInverse`), or its pool
+    is the `heir` of one that is archived. `otherRun`: another run of the same apply did it, and the report does not
+    tell of it; `n` is 0."""
 
     n: int
     action: Action
     poolId: str
     key: str | None
     toTenantId: str | None
-    code: Literal["failed", "found", "released", "noInverse"]
+    code: Literal["failed", "found", "released", "noInverse", "heir", "otherRun"]
     why: str
     source: Source
 
