@@ -223,9 +223,9 @@ def test_a_server_that_goes_away_leaves_a_report_of_what_was_done(tmp_path: Path
         proxy.reset(rule)
         report = home.apply(code=5).report
         assert [o["action"] for o in report["done"]] == ["create"]
-        assert [(o["action"], o["attempts"], o["problem"]["code"]) for o in report["failed"]] == [
-            ("offer", 5, "UNAVAILABLE")
-        ] * 2
+        assert [(o["action"], o["problem"]["code"]) for o in report["failed"]] == [("offer", "UNAVAILABLE")] * 2
+        # The first that gives up sees that the server is gone, and then no other asks again.
+        assert max(o["attempts"] for o in report["failed"]) == 5
     home.target, home.environ = (), {}
     assert len(home.apply().report["done"]) == 2
     assert home.is_settled()
