@@ -14,6 +14,7 @@ from fleetctl.desired import Desired
 from fleetctl.desired.load import assemble
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files import FilesError, read_fleet
+from fleetctl.files.contents import contents
 from fleetctl.files.walk import last_name, shown_name
 from fleetctl.words import AT_BASE, short
 
@@ -61,12 +62,19 @@ def _at_commit(path: Path, commit: str, ref: str, caller: str | None, files_are_
 def fleet_of(path: Path, commit: str, name: str, mark: str, caller: str | None) -> Desired | None:
     """The fleet at `path` as a commit has it, told as `name`; its files go by their names behind `mark`. None where it
     has none. Raises UnreadableError, and Stop where git cannot give it."""
+    return files_of(path, commit, name, mark, caller)[0]
+
+
+def files_of(
+    path: Path, commit: str, name: str, mark: str, caller: str | None
+) -> tuple[Desired | None, Mapping[str, bytes]]:
+    """The same, with what its files hold; see `contents`. Raises as it does."""
     with TemporaryDirectory(prefix="fleet-base-") as directory:
         into = Path(directory)
         if not trees.write_fleet(path, commit, into):
-            return None
+            return None, {}
         written, place = (into, name) if path.is_dir() else (into / path.name, path.name)
-        return _read(written, place, mark, caller)
+        return _read(written, place, mark, caller), contents(written)
 
 
 def before(path: Path, *, caller: str | None, files_are_of: str | None) -> tuple[Base, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fleetctl.base import git, trees
-from fleetctl.base.bases import UnreadableError, fleet_of
+from fleetctl.base.bases import UnreadableError, files_of
 from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_ERROR, Stop
+from fleetctl.files.contents import contents
 from fleetctl.words import short
 
 
@@ -17,20 +18,24 @@ from fleetctl.words import short
 class Branch:
     """A revision by the name that it was asked for. `desired` is the fleet that it has, None: none; `left` are those of
     the commits from which it and all others (HEAD and the branches before it) went apart: what differs from all of
-    them is its own."""
+    them is its own. `files` and `had` are what the files of these hold, by name."""
 
     ref: str
     desired: Desired | None
     left: tuple[Desired | None, ...]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    had: tuple[Mapping[str, bytes], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Branches:
     """`asked`: the commit of every revision that was asked for. One that another contains, or HEAD does, is in that
-    one, and is no branch of its own. Their order does not depend on the one in which they were asked for."""
+    one, and is no branch of its own. Their order does not depend on the one in which they were asked for. `files` is
+    what those at hand hold, by name; None: not known."""
 
     asked: Mapping[str, str]
     found: tuple[Branch, ...]
+    files: Mapping[str, bytes] | None = None
 
 
 def branches(path: Path, refs: Sequence[str], *, caller: str | None) -> Branches:
@@ -48,9 +53,11 @@ def branches(path: Path, refs: Sequence[str], *, caller: str | None) -> Branches
         if left == [commit]:
             continue
         was = tuple(reading.of(each, f"{short(each)}, where {ref} went its own way,", short(each)) for each in left)
-        found.append(Branch(ref, reading.of(commit, f"{ref} ({short(commit)})", ref), was))
+        desired, files = reading.of(commit, f"{ref} ({short(commit)})", ref)
+        left_desired, had = tuple(each for each, _ in was), tuple(each for _, each in was)
+        found.append(Branch(ref, desired, left_desired, files, had))
         seen.append(commit)
-    return Branches(asked, tuple(found))
+    return Branches(asked, tuple(found), contents(path))
 
 
 class _Reading:
@@ -58,13 +65,13 @@ class _Reading:
 
     def __init__(self, path: Path, caller: str | None) -> None:
         self._path, self._caller = path, caller
-        self._known: dict[str, Desired | None] = {}
+        self._known: dict[str, tuple[Desired | None, Mapping[str, bytes]]] = {}
 
-    def of(self, commit: str, name: str, ref: str) -> Desired | None:
-        """The fleet of a commit, told as `name`; its places are told with `ref`. Raises Stop."""
+    def of(self, commit: str, name: str, ref: str) -> tuple[Desired | None, Mapping[str, bytes]]:
+        """The fleet of a commit, told as `name`, its places with `ref`; and what its files hold. Raises Stop."""
         if commit not in self._known:
             try:
-                self._known[commit] = fleet_of(self._path, commit, name, mark(ref), self._caller)
+                self._known[commit] = files_of(self._path, commit, name, mark(ref), self._caller)
             except UnreadableError as error:
                 message, hint = f"the fleet at {name} cannot be read", "repair it there, or leave the revision out"
                 raise Stop(EXIT_ERROR, message, error.told, hint, "together.files") from error

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from better_compute.domain.problems import ask, nearest
@@ -175,6 +176,17 @@ def parent(directory: Path, commit: str) -> str | None:
         hint = "the clone is shallow: `git fetch --unshallow`, or fetch-depth: 0 in the job that checks out"
         raise Stop(EXIT_ERROR, message, hint=hint, rule="git.parent")
     return first
+
+
+def merged(ours: bytes, was: bytes, theirs: bytes) -> bytes | None:
+    """The lines of a file in which two sides changed what it `was`, as git merges them; None where they conflict. What
+    a repository's settings say of merging is not asked. Raises Stop."""
+    with TemporaryDirectory(prefix="fleet-merge-") as directory:
+        sides = {"ours": ours, "was": was, "theirs": theirs}
+        for name, data in sides.items():
+            (Path(directory) / name).write_bytes(data)
+        ran = run(Path(directory), "merge-file", "-p", "-q", *sides)
+        return None if ran.returncode else ran.stdout
 
 
 def head(directory: Path) -> str | None:

@@ -87,6 +87,11 @@ REVISIONS: Final[Entries] = {
         "Each alone leaves enough, and no guard of the fleet limits this; whoever comes last finds no room.",
         "Offer less, wait for machines, or set `guards.maxOversell` so that a pool is never oversold.",
     ),
+    "together.shared": Entry(
+        "A branch changed what entries share (policies, defaults, what is read), and it reaches those of another.",
+        "Merged, these wish something else than each of the branches does; nothing of that conflicts.",
+        "Write what is meant in the entry itself, or merge one first and plan again with the rest.",
+    ),
     "together.fleet": Entry(
         "A revision has a fleet of another name, tenant, caller or keyPrefix at this place.",
         "Its pools are others then, and nothing is known of what it breaks together with these files.",

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 
 from fleetctl.base.branches import Branch, Branches
 from fleetctl.desired import Desired
 from fleetctl.flow.judge import Judged, judged
 from fleetctl.history import History, LastEvent, Reader, Subject
 from fleetctl.session.opening import Session
-from fleetctl.together.joint import Joint, Together, apart, find
-from fleetctl.together.merging import merged
+from fleetctl.together.joint import Joint, Together, apart, find, in_order, is_looked_at
+from fleetctl.together.merging import Merging, merged
 from fleetctl.together.part import Part, part
+from fleetctl.together.shared import shared
+from fleetctl.together.union import Union, united
 
 
 def together(session: Session, found: Judged, others: Branches) -> Together:
@@ -24,11 +27,22 @@ def together(session: Session, found: Judged, others: Branches) -> Together:
     strange = [joint for branch in others.found if (joint := _apart(branch, session.desired))]
     alike = [branch for branch in others.found if _apart(branch, session.desired) is None]
     merging = merged(session.desired, alike)
+    union = united(session.request.path, session.desired, others.files, alike) if others.files and alike else None
     # 3. Plan each alone, and all of them; 4. find what only all of them break.
     alone = [_alone(branch, session) for branch in sorted(alike, key=lambda one: one.ref)]
-    whole = judged(replace(session, desired=merging.desired))
-    broken = find(whole.does, whole.plan.findings, [_part(None, found), *alone], merging.clashes.values())
-    return Together(others.asked, (*broken, *strange), tuple(alone))
+    whole = judged(replace(session, desired=_whole(union, merging)))
+    sides = [_part(None, found), *alone]
+    broken = find(whole.does, whole.plan.findings, sides, merging.clashes.values())
+    reached = shared(union, merging, partial(is_looked_at, whole.does, sides)) if union else []
+    return Together(others.asked, in_order((*broken, *reached, *strange)), tuple(alone))
+
+
+def _whole(union: Union | None, merging: Merging) -> Desired:
+    """What all wish together: as the merged files say it, where they can be read, under the limits of all sides."""
+    limits = merging.desired
+    if union is None or union.desired is None:
+        return limits
+    return replace(union.desired, guards=limits.guards, checks=limits.checks)
 
 
 def _apart(branch: Branch, ours: Desired) -> Joint | None:

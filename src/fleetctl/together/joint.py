@@ -59,13 +59,21 @@ class Together:
 def find(
     whole: Consequences, findings: Sequence[Problem], parts: Sequence[Part], clashes: Iterable[Clash]
 ) -> list[Joint]:
-    """What the plan of all together breaks, and none of its parts does, in an order of its own; `findings` is all that
-    is wrong with it, judged as each of them was."""
+    """What the plan of all together breaks, and none of its parts does; `findings` is all that is wrong with it,
+    judged as each of them was."""
     wrong = errors(findings)
-    if whole.plan.comparison.asked.selected:
-        clashes = [clash for clash in clashes if any(clash.entry.pool_id in part.selected for part in parts)]
-    found = [*map(_clashed, clashes), *_broken(whole, wrong, parts), *_sold(whole, wrong, parts)]
-    return sorted(found, key=lambda one: (one.problem.severity != "error", one.problem.rule, one.problem.path))
+    clashes = [clash for clash in clashes if is_looked_at(whole, parts, clash.entry.pool_id)]
+    return [*map(_clashed, clashes), *_broken(whole, wrong, parts), *_sold(whole, wrong, parts)]
+
+
+def is_looked_at(whole: Consequences, parts: Sequence[Part], pool_id: str) -> bool:
+    """Whether a pool is in the part of the fleet that was asked for, of one side at least."""
+    return not whole.plan.comparison.asked.selected or any(pool_id in part.selected for part in parts)
+
+
+def in_order(found: Iterable[Joint]) -> tuple[Joint, ...]:
+    """What blocks first, and then by rule and path, whoever was named first."""
+    return tuple(sorted(found, key=lambda one: (one.problem.severity != "error", one.problem.rule, one.problem.path)))
 
 
 def apart(ref: str, theirs: Desired, ours: Desired) -> Joint | None:
@@ -90,10 +98,10 @@ def _clashed(clash: Clash) -> Joint:
         rule, message = "together.wish", "it is wished differently"
         hint = "agree on one, before the second is merged"
     parties = tuple(
-        Party(wish.ref, _plain(wish.source, wish.ref), ABSENT if clash.twice else wish.value)
+        Party(wish.ref, plain(wish.source, wish.ref), ABSENT if clash.twice else wish.value)
         for wish in sorted(clash.wishes, key=lambda wish: wish.ref or "")
     )
-    problem = Problem(CONFLICT, rule, message, path, hint, source=_at_hand(parties))
+    problem = Problem(CONFLICT, rule, message, path, hint, source=at_hand(parties))
     return Joint(problem, parties, clash.path)
 
 
@@ -106,7 +114,7 @@ def _broken(whole: Consequences, wrong: Sequence[Problem], parts: Sequence[Part]
             continue
         known.add(key(problem))
         parties = _parties(problem, parts, named)
-        yield Joint(replace(problem, source=_at_hand(parties)), parties)
+        yield Joint(replace(problem, source=at_hand(parties)), parties)
 
 
 def _sold(whole: Consequences, wrong: Sequence[Problem], parts: Sequence[Part]) -> Iterator[Joint]:
@@ -131,7 +139,7 @@ def _oversold(sold: Sold, whole: Consequences, severity: Severity, parts: Sequen
     if is_limited(whole):
         rule, message = _OVERSELL, f"{message}, and maxOversell is {limit(whole):g}"
     path = _path(sold.first.name)
-    return Joint(Problem(BLOCKED, rule, message, path, _LESS, severity, _at_hand(parties)), parties)
+    return Joint(Problem(BLOCKED, rule, message, path, _LESS, severity, at_hand(parties)), parties)
 
 
 def _overdrawn(at: StockKey, stock: Stock, parts: Sequence[Part], pools: Collection[str]) -> Joint:
@@ -140,7 +148,7 @@ def _overdrawn(at: StockKey, stock: Stock, parts: Sequence[Part], pools: Collect
     parties = tuple(Party(part.ref, _touching(part, pools)) for part in parts)
     promised = f"{stock.after.atoms:,} {unit(model, atom)}, and their machines make {stock.schedulable_after:,}"
     message = f"all pools at {site_id} together promise {promised}"
-    return Joint(Problem(BLOCKED, "together.oversell", message, "", _LESS, "warning", _at_hand(parties)), parties)
+    return Joint(Problem(BLOCKED, "together.oversell", message, "", _LESS, "warning", at_hand(parties)), parties)
 
 
 def _named(whole: Consequences) -> dict[str, set[str]]:
@@ -196,11 +204,11 @@ def _by_key(whole: Consequences) -> dict[StockKey, set[str]]:
     return found
 
 
-def _plain(source: Source | None, ref: str | None) -> Source | None:
+def plain(source: Source | None, ref: str | None) -> Source | None:
     """The place as the revision itself names it."""
     return source and replace(source, file=source.file.removeprefix(mark(ref)) if ref else source.file)
 
 
-def _at_hand(parties: Iterable[Party]) -> Source | None:
+def at_hand(parties: Iterable[Party]) -> Source | None:
     """The place in the files at hand."""
     return next((party.source for party in parties if party.ref is None), None)

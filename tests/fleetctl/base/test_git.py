@@ -171,3 +171,11 @@ def test_a_clone_that_holds_all_since_the_base_is_whole_enough(repository: Repos
     clone = cloned(repository, tmp_path / "clone", 3)
     assert git.run(clone, "rev-parse", "--is-shallow-repository").stdout == b"true\n"
     assert git.merge_base(clone, "origin/main") == git.merge_base(clone, "HEAD^") == fork
+
+
+def test_lines_that_two_sides_changed_are_merged_and_those_of_both_conflict() -> None:
+    was = b"a\nb\nc\nd\ne\n"
+    ours, theirs = was.replace(b"a", b"A"), was.replace(b"e", b"E")
+    assert git.merged(ours, was, theirs) == git.merged(theirs, was, ours) == b"A\nb\nc\nd\nE\n"
+    assert git.merged(ours, was, was.replace(b"a", b"x")) is None
+    assert git.merged(b"\0a", b"\0b", b"\0c") is None

@@ -1,0 +1,104 @@
+"""The files of all together, as git would merge them: once merged they may say more than what each entry wishes, since
+policies, defaults and other shared parts reach the entries of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from better_compute.domain.problems import Problem
+from fleetctl.base import git
+from fleetctl.base.branches import Branch
+from fleetctl.desired import Desired
+from fleetctl.desired.load import assemble
+from fleetctl.files import FilesError, read_fleet
+
+Files = Mapping[str, bytes]
+_EMPTY = "files.empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One that has a part in the union: `ref` of None are the files at hand. `had`: what its files held where it left
+    the others; what differs from all of them is its own. `desired` is its fleet, None: none."""
+
+    ref: str | None
+    desired: Desired | None
+    files: Files
+    had: tuple[Files, ...]
+
+    def changed(self) -> list[str]:
+        """The files that are its own, also those that it took away."""
+        names = sorted(self.files.keys() | {file for had in self.had for file in had})
+        return [file for file in names if all(had.get(file) != self.files.get(file) for had in self.had)]
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """`files` is what the merged files hold, and `desired` the fleet of these. None: it is not known, since lines of
+    the files `clash`, or since the files have `problems`, which none of the sides has."""
+
+    sides: tuple[Side, ...]
+    files: Files
+    desired: Desired | None = None
+    problems: tuple[Problem, ...] = ()
+    clash: tuple[str, ...] = ()
+
+
+def united(path: Path, ours: Desired, files: Files, branches: Sequence[Branch]) -> Union:
+    """The union of the files at hand of the fleet at `path`, whose fleet is `ours`, and of what the branches changed.
+    Raises Stop where git cannot merge them."""
+    had = tuple(each for branch in branches for each in branch.had)
+    own = Side(None, ours, files, had)
+    sides = (own, *(Side(each.ref, each.desired, each.files, each.had) for each in branches))
+    whole, clash = dict(files), set[str]()
+    for side in sides[1:]:
+        clash |= _take(whole, side)
+    clash |= {file for file in whole if not whole.keys().isdisjoint(map(str, PurePosixPath(file).parents))}
+    if clash or not whole:
+        return Union(sides, whole, clash=tuple(sorted(clash)))
+    try:
+        return Union(sides, whole, _loaded(path, whole, ours))
+    except FilesError as error:
+        return Union(sides, whole, problems=tuple(each for each in error.problems if each.rule != _EMPTY))
+
+
+def _take(whole: dict[str, bytes], side: Side) -> set[str]:
+    """Merge into the whole what a side changed; returns the files that cannot be, and stay as they are."""
+    clash: set[str] = set()
+    for file in side.changed():
+        ours, theirs, was = whole.get(file), side.files.get(file), [had.get(file) for had in side.had]
+        if ours == theirs:
+            continue
+        found = theirs if ours in was else _lines(ours, theirs, was)
+        if found is None and (ours not in was or theirs is not None):
+            clash.add(file)
+        elif found is None:
+            whole.pop(file, None)
+        else:
+            whole[file] = found
+    return clash
+
+
+def _lines(ours: bytes | None, theirs: bytes | None, was: Iterable[bytes | None]) -> bytes | None:
+    """A file that two sides changed, by its lines; None where they conflict."""
+    first, *others = dict.fromkeys(was)
+    if ours is None or theirs is None or first is None or others:
+        return None
+    return git.merged(ours, first, theirs)
+
+
+def _loaded(path: Path, files: Files, ours: Desired) -> Desired:
+    """The fleet of these files. Raises FilesError."""
+    with TemporaryDirectory(prefix="fleet-union-") as directory:
+        for file, data in files.items():
+            place = Path(directory) / file
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+        whole = path.is_dir()
+        documents = read_fleet(Path(directory) if whole else Path(directory) / path.name)
+        found = assemble(documents, path if whole else path.parent, caller=ours.caller, empty_ok=True)
+    return replace(found, server=ours.server)
