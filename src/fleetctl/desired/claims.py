@@ -36,7 +36,7 @@ class Claims:
 
     def check(self, drafts: Sequence[Draft]) -> None:
         """Find every contradiction, with both places."""
-        taken: dict[str, Place] = {}
+        taken: dict[str, tuple[Draft, Place]] = {}
         for draft in drafts:
             if _SPEAKING.isdisjoint(draft.fields):
                 continue
@@ -44,11 +44,11 @@ class Claims:
             for name, key in _old_keys(draft):
                 self._check_old(draft, name, key)
                 place = draft.place.at(name)
-                first = taken.setdefault(key, place)
-                if first.path[:2] == place.path[:2] and first is not place:
-                    self.found.twice(RULE, f"previously and replaces both name {key}", place, first)
-                elif first is not place:
+                owner, first = taken.setdefault(key, (draft, place))
+                if owner is not draft:
                     self.found.twice("fleet.twice", f"two entries name the old key {key}", place, first)
+                elif first is not place:
+                    self.found.twice(RULE, f"previously and replaces both name {key}", place, first)
 
     def _check_pairs(self, draft: Draft) -> None:
         said = {name for name in _SPEAKING if draft.fields.get(name) is True or isinstance(draft.fields.get(name), str)}

@@ -119,6 +119,11 @@ def test_an_old_key_is_named_once(first: str, second: str) -> None:
     assert f"0.yaml:5:{len(first) + 27}" in problem.message
 
 
+def test_the_first_entries_of_two_files_are_two() -> None:
+    other = "pools: [{idempotencyKey: b, " + whole("replaces: old") + "}]\n"
+    assert refusal(fleet(whole("replaces: old")), other).rule == "fleet.twice"
+
+
 @pytest.mark.parametrize("field", ["previously", "replaces"])
 @pytest.mark.parametrize("other", [FIELDS, "released: true", f"id: pool_x, {FIELDS}"])
 def test_an_old_key_has_no_entry_of_its_own(field: str, other: str) -> None:
