@@ -602,8 +602,13 @@ def test_a_pool_that_the_files_let_go_is_left(home: Home) -> None:
 # What the report alone does not tell.
 
 
+def planned_file(home: Home) -> Path:
+    return home.directory.parent / "plan.json"
+
+
 def planned(home: Home) -> Path:
-    file = home.directory.parent / "plan.json"
+    """The file of a plan of all that is wished."""
+    file = planned_file(home)
     home.plan("--out", file, *ALLOWED)
     return file
 
@@ -640,6 +645,29 @@ def test_what_another_run_of_the_same_apply_did_is_told_and_is_no_success(home: 
         said = refused(home, first, code=1)
     assert "Nothing is there to be taken back" in said
     assert "another run of the same apply did it, and this report does not tell of it" in said
+
+
+def test_the_run_after_one_that_ended_early_tells_of_both_and_one_report_takes_back_all(home: Home) -> None:
+    before = live(home)
+    with served(home) as (_, proxy):
+        first, second = in_two_runs(home, proxy)
+        told, report = json.loads(first.read_text()), json.loads(second.read_text())
+        assert report["before"] == [{**one, "attempts": 0} for one in told["done"]]
+        assert report["sequence"] == json.loads(planned_file(home).read_text())["sequence"]
+        assert report["summary"]["operations"] == len(report["done"]) == 5
+        assert sorted(map(phrase, undone(home, second)["done"])) == WAY_BACK
+        assert live(home) == {i: terms for i, terms in before.items() if i != pool_id("old")}
+
+
+def test_a_run_after_one_that_was_killed_tells_of_both_and_so_does_one_that_has_nothing_to_do(home: Home) -> None:
+    before, file = live(home), planned(home)
+    home.apply("--plan", file, *ALLOWED)  # as if it was killed before it wrote its report
+    report = home.directory.parent / "again.json"
+    ran = home.run("apply", "--plan", file, *ALLOWED, "--report", report)
+    assert ran.code == 0, ran.said
+    assert "8 operations of this plan were done before." in ran.out
+    assert sorted(map(phrase, undone(home, report)["done"])) == WAY_BACK
+    assert live(home) == {i: terms for i, terms in before.items() if i != pool_id("old")}
 
 
 def test_what_somebody_else_says_to_be_of_the_same_apply_is_none_of_it(home: Home) -> None:

@@ -102,7 +102,7 @@ def carried_out(
     made = _answered(made, report, how, make)
     if made.plan.blocked:
         return Finished(made.report(), EXIT_BLOCKED, (_BLOCKED_SINCE,))
-    return _run_and_told(replace(made.plan, digest=digest), made, how, kept)
+    return _run_and_told(replace(made.plan, digest=digest), made, how, kept, saved)
 
 
 def check_caller(session: Session) -> None:
@@ -149,7 +149,7 @@ def _answered(shown: Made, report: PlanReport, how: How, make: Make) -> Made:
     return made
 
 
-def _run_and_told(plan: Plan, made: Made, how: How, kept: Kept) -> Finished:
+def _run_and_told(plan: Plan, made: Made, how: How, kept: Kept, saved: SavedPlan | None) -> Finished:
     """`plan` is the one that was made, under the digest that was approved."""
     session, back, stop = made.session, made.back, Event()
     journaled = opened_journal(how.journal, clock.now, plan.digest)
@@ -157,7 +157,7 @@ def _run_and_told(plan: Plan, made: Made, how: How, kept: Kept) -> Finished:
         # 8. Run it.
         outcomes = _run(plan, session, how, journal, stop)
         # 9. Say what was done and what was not: also to whoever interrupts.
-        finished = of_apply(plan, outcomes, header(session), how.approved_by, caught.name, back)
+        finished = of_apply(plan, outcomes, header(session), how.approved_by, caught.name, back, saved)
         remarks, is_kept = kept.write_done(lambda: file_bytes(finished))
     remarks += (journal.remark,) if journal.remark else ()
     code = _exit_code(outcomes, caught.name, back)

@@ -51,6 +51,7 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
         ),
         closing=(
             *(((_sum(report),),) if report["undo"] is None else _undone(report, report["undo"])),
+            *_before(report["before"]),
             *(agreement.left(report) if report["undo"] is None else ()),
             *(((Words(_rest(report)),),) if summary["done"] < summary["operations"] else ()),
             (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True)),
@@ -68,6 +69,12 @@ def _opening(report: ApplyReport) -> Iterator[Sentence]:
             Words(escape(why), "notice", foreign=True),
             Words(".", "notice"),
         )
+
+
+def _before(outcomes: Sequence[Outcome]) -> Iterator[Sentence]:
+    if outcomes:
+        was = "was" if len(outcomes) == 1 else "were"
+        yield (Words(f"{count(len(outcomes), 'operation')} of this plan {was} done before."),)
 
 
 def _rest(report: ApplyReport) -> str:

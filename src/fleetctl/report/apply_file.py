@@ -68,8 +68,8 @@ def applied(report: ApplyReport) -> Applied:
 
 
 def _operations(report: ApplyReport) -> Iterator[Done]:
-    """What was done, and what failed: of that nobody knew in the end."""
-    for outcome in (*report["done"], *report["failed"]):
+    """What was done, also by earlier runs of the plan file, and what failed: of that nobody knew in the end."""
+    for outcome in (*report["before"], *report["done"], *report["failed"]):
         sides.check_inverse(outcome)
         yield Done(
             n=outcome["n"],

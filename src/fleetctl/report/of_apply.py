@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from better_compute.domain.policy.secrets import mask_text
 from fleetctl.apply.journal import Outcome, Status
+from fleetctl.apply.saved import SavedPlan
 from fleetctl.plan import Plan
 from fleetctl.report import forms, parts, problems
 from fleetctl.report.parts import Header
@@ -20,17 +21,19 @@ def of_apply(
     approved_by: forms.ApprovedBy,
     interrupted: str | None,
     back: Back | None = None,
+    saved: SavedPlan | None = None,
 ) -> forms.ApplyReport:
     """The outcomes in the plan's order. `interrupted` is the signal that ended the run early, `back` the apply that the
-    plan takes back."""
+    plan takes back, `saved` the plan file that this one is the rest of, or all."""
     by_status: dict[Status, list[forms.Outcome]] = {"done": [], "failed": [], "blocked": [], "notStarted": []}
     done = {outcome.operation.n for outcome in outcomes if outcome.status == "done"}
+    before = [] if saved is None else _before(saved, plan)
     for outcome in outcomes:
         by_status[outcome.status].append(of_outcome(outcome, _lasting(outcome, done)))
     report: forms.ApplyReport = {
         **parts.headed(header),
         "kind": "apply",
-        "sequence": plan.sequence,
+        "sequence": saved.sequence if saved and before else plan.sequence,
         "digest": plan.digest,
         "checksum": "",
         "seal": "",
@@ -40,6 +43,7 @@ def of_apply(
         "selection": parts.selection(plan.comparison, plan.comparison.differs_outside),
         "approvedBy": approved_by,
         "interrupted": interrupted,
+        "before": before,
         "done": by_status["done"],
         "failed": by_status["failed"],
         "blocked": by_status["blocked"],
@@ -50,6 +54,32 @@ def of_apply(
     report["seal"] = seal(report, header.digest_key)
     report["checksum"] = checksum(report)
     return report
+
+
+def _before(saved: SavedPlan, plan: Plan) -> list[forms.Outcome]:
+    """What earlier runs of a plan file did: all that is not to be done now, since this is the rest of it."""
+    rest = {operation.digest for operation in plan.operations}
+    return [
+        {
+            "n": one["n"],
+            "action": one["action"],
+            "poolId": one["poolId"],
+            "key": one["key"],
+            "toTenantId": one["toTenantId"],
+            "digest": one["digest"],
+            "status": "done",
+            "found": False,
+            "note": "",
+            "problem": None,
+            "waitsFor": [],
+            "attempts": 0,
+            "meanwhile": [],
+            "inverse": one["inverse"],
+            "source": one["source"],
+        }
+        for one in saved.report["operations"]
+        if one["digest"] not in rest
+    ]
 
 
 def _lasting(outcome: Outcome, done: Collection[int]) -> list[str]:

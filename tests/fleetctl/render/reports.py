@@ -355,6 +355,7 @@ def an_apply(*outcomes: Any, **fields: Any) -> Any:
         "reason": None,
         "approvedBy": "plan",
         "interrupted": None if outcomes else "SIGTERM",
+        "before": [],
         **lists,
         "undo": None,
         "selection": None if outcomes else {"only": ["site=site_fra1"], "exclude": [], "outside": 1},

@@ -46,11 +46,12 @@ def an_outcome(status: str = "done", **fields: Any) -> Outcome:
 def an_apply(*outcomes: Outcome, interrupted: str | None = None, by: str = "hand") -> ApplyReport:
     lists = {s: [o for o in outcomes if o["status"] == s] for s in ("done", "failed", "blocked", "notStarted")}
     summary = {**reports.COMPARED, "operations": len(outcomes), **{s: len(found) for s, found in lists.items()}}
-    rest = {
+    rest: dict[str, Any] = {
         "allow": {},
         "reason": None,
         "selection": None,
         "interrupted": interrupted,
+        "before": [],
         "sequence": 1,
         "digest": "abc",
         "checksum": "abc",
