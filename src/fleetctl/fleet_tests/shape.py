@@ -53,7 +53,7 @@ class ExpectedOperation(Record):
         "intent, drift, or both; where there is a base."
     )
     reason: ExpectedReason = _optional(
-        "Why, such as {code: changed}: one of new, changed, unstated, replaced, removed and tombstone."
+        "Why, such as {code: changed}: one of new, changed, unstated, replaced, removed, tombstone and undo."
     )
     effects: Any = _optional("What it does to what runs: sentences, or parts of them.")
     severity: Annotated[Severity, _one_of(Severity)] = _optional("safe, lowers, withdraws or irreversible.")

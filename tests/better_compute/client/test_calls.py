@@ -370,7 +370,9 @@ def test_retry_after_as_a_date(
 
 def test_retry_after_that_was_sent_twice_asks_for_the_longer(server: Server, connect: Connect, waits: Waits) -> None:
     def twice(handler: Handler) -> None:
-        handler.wfile.write(b"HTTP/1.1 503 Busy\r\nRetry-After: 2\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n")
+        handler.wfile.write(
+            b"HTTP/1.1 503 Busy\r\nRetry-After: 2\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        )
 
     server.script = [twice, data(info())]
     connect(server.url).system.info()
