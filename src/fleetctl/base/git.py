@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from better_compute.domain.problems import ask, nearest
@@ -181,6 +180,8 @@ def parent(directory: Path, commit: str) -> str | None:
 def merged(ours: bytes, was: bytes, theirs: bytes) -> bytes | None:
     """The lines of a file in which two sides changed what it `was`, as git merges them; None where they conflict. What
     a repository's settings say of merging is not asked. Raises Stop."""
+    from tempfile import TemporaryDirectory  # not at the top: every command looks for its repository
+
     with TemporaryDirectory(prefix="fleet-merge-") as directory:
         sides = {"ours": ours, "was": was, "theirs": theirs}
         for name, data in sides.items():
