@@ -14,6 +14,7 @@ from better_compute.domain.escape import LOG_COMMAND
 FORMAT_VERSION: Final = 1
 """Of reports, plan files among them, and of what their digests are made over."""
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _NOT_ASCII = re.compile(rf"[^\n -~]|{LOG_COMMAND.pattern}")
 
 
@@ -44,7 +45,7 @@ def schema_of(form: type) -> dict[str, Any]:
 
 def canonical_json(value: Any) -> bytes:
     """The one spelling of a JSON value that digests are made over: sorted keys, no spaces, UTF-8."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    return _CANONICAL.encode(value).encode()
 
 
 def sha256(value: Any) -> str:
@@ -54,9 +55,8 @@ def sha256(value: Any) -> str:
 
 def checksum(document: Mapping[str, Any]) -> str:
     """SHA-256 of a report, as its file has it, without its own `checksum`."""
-    encoder = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     digest = hashlib.sha256()
-    for piece in _pieces(document, ("checksum",), lambda value: encoder.encode(value).encode()):
+    for piece in _pieces(document, ("checksum",), canonical_json):
         digest.update(piece)
     return digest.hexdigest()
 

@@ -10,8 +10,8 @@ import msgspec
 from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem, Source
 from fleetctl.errors import EXIT_ERROR, EXIT_STALE, Stop
 from fleetctl.machine import disk
-from fleetctl.plan import Inverse, Scope
-from fleetctl.report import sides
+from fleetctl.plan import Inverse
+from fleetctl.report import parts, sides
 from fleetctl.report.forms import ApplyReport
 from fleetctl.report.saved import kind_of, read_report
 from fleetctl.undo import Applied, Done
@@ -52,13 +52,7 @@ def applied(report: ApplyReport) -> Applied:
     if len({one.subject for one in operations}) < len(operations):
         raise msgspec.ValidationError("two operations are of one object")
     return Applied(
-        scope=Scope(
-            derivation=report["server"]["derivation"],
-            instance_id=report["server"]["instanceId"],
-            fleet=report["fleet"],
-            tenant_id=report["tenantId"],
-            caller=report["caller"],
-        ),
+        scope=parts.scope(report),
         digest=report["digest"],
         commit=report["commit"],
         sequence=report["sequence"],

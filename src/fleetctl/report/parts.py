@@ -12,7 +12,7 @@ from fleetctl.comparison.compare import Comparison
 from fleetctl.desired import Desired
 from fleetctl.diff import ABSENT, Change
 from fleetctl.identity import Note
-from fleetctl.plan import Inverse
+from fleetctl.plan import Inverse, Scope
 from fleetctl.report import forms
 from fleetctl.report.problems import source
 from fleetctl.spelling import FORMAT_VERSION
@@ -61,6 +61,17 @@ def headed(header: Header) -> forms.Headed:
         "server": server(header.server_url, header.instance_id, header.derivation, header.server_overridden),
         "createdAt": header.created_at,
     }
+
+
+def scope(found: forms.Headed) -> Scope:
+    """Whose a report that was kept is; `headed` wrote it."""
+    return Scope(
+        derivation=found["server"]["derivation"],
+        instance_id=found["server"]["instanceId"],
+        fleet=found["fleet"],
+        tenant_id=found["tenantId"],
+        caller=found["caller"],
+    )
 
 
 def server(url: str, instance_id: str, derivation: str, overridden: bool) -> forms.Server:

@@ -8,7 +8,7 @@ from better_compute.domain.problems import ComputeError
 from fleetctl.apply.saved import SavedOperation, SavedPlan
 from fleetctl.errors import EXIT_ERROR, EXIT_STALE, Stop
 from fleetctl.machine import disk
-from fleetctl.plan import Scope
+from fleetctl.report import parts
 from fleetctl.report.forms import PlanReport
 from fleetctl.report.saved import read_plan
 from fleetctl.request import Frame
@@ -23,18 +23,11 @@ def saved_plan(path: Path) -> SavedPlan:
     except ComputeError as error:
         first = error.problems[0]
         raise Stop(EXIT_STALE, first.message, hint=first.hint, rule=first.rule) from error
-    scope = Scope(
-        derivation=plan["server"]["derivation"],
-        instance_id=plan["server"]["instanceId"],
-        fleet=plan["fleet"],
-        tenant_id=plan["tenantId"],
-        caller=plan["caller"],
-    )
     operations = (
         SavedOperation(o["action"], o["key"], (o["poolId"], o["toTenantId"]), o["digest"]) for o in plan["operations"]
     )
     return SavedPlan(
-        scope=scope,
+        scope=parts.scope(plan),
         digest=plan["digest"],
         inputs=plan["inputs"],
         url=plan["server"]["url"],

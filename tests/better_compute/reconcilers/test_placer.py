@@ -29,6 +29,17 @@ def waiting(plane: Plane, pool_id: str, gpus: int, **more: Any) -> str:
     return found
 
 
+def how_far(plane: Plane) -> list[Any]:
+    """The last wish that each turn came to, in all pools; None at the end of a pool."""
+    turns = placer.Turns(plane.service)
+    turns.add(None)
+    went: list[Any] = []
+    while turns:
+        turns.go_on()
+        went += [so_far.last and so_far.last.id for so_far in turns._passes.values()]
+    return went
+
+
 def seen(plane: Plane, reservation_id: str) -> tuple[str, str | None]:
     """State and reason."""
     found = plane.ask("sa_fleet", "reservations/get", reservationId=reservation_id).data
@@ -182,13 +193,7 @@ def test_a_turn_ends_when_hosts_were_looked_at_for_long(plane: Plane, monkeypatc
         return find(self, wish)
 
     monkeypatch.setattr(Bookings, "find", slowly)
-    turns = placer.Turns(plane.service)
-    turns.add(None)
-    went: list[Any] = []
-    while turns:
-        turns.go_on()
-        went += [so_far.last and so_far.last.id for so_far in turns._passes.values()]
-    assert went == [made[1], made[3]]
+    assert how_far(plane) == [made[1], made[3]]
 
 
 def test_what_is_read_and_wishes_without_hope_take_nothing_of_the_time_for_looking_at_hosts(
@@ -210,13 +215,7 @@ def test_what_is_read_and_wishes_without_hope_take_nothing_of_the_time_for_looki
 
     monkeypatch.setattr(BookingTx, "most_free", slow_read)
     monkeypatch.setattr(rules, "check_room", slow_rule)
-    turns = placer.Turns(plane.service)
-    turns.add(None)
-    went: list[Any] = []
-    while turns:
-        turns.go_on()
-        went += [so_far.last and so_far.last.id for so_far in turns._passes.values()]
-    assert went == [made[3], made[7]]
+    assert how_far(plane) == [made[3], made[7]]
 
 
 def test_a_turn_looks_at_hosts_as_long_as_it_read_before_at_least(
