@@ -42,9 +42,7 @@ class Terminal:
     def run(self, *command: str, piped_to: str = "") -> None:
         """Type a command, and what tells its exit code when it has ended."""
         self._runs += 1
-        self._tmux("send-keys", "clear", "Enter")
-        self.wait(lambda screen: screen.rstrip().endswith("\n>") or screen.strip() == ">")
-        self._tmux("clear-history")
+        self._tmux("send-keys", "-R", ";", "clear-history")  # by tmux itself: a shell's own `clear` comes when it comes
         pipe = f" | {piped_to}" if piped_to else ""
         self._tmux("send-keys", "-l", f"{shlex.join(command)}{pipe}; echo ended {self._runs} $?")
         self.press("Enter")
