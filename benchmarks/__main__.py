@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from benchmarks import fleet, peer
-from benchmarks.measure import cost_of, cpu_of
+from benchmarks.measure import growth_in_turn, ratios_in_turn
 from benchmarks.servers import serving
 from tests import postgres
 
@@ -25,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 HOME = ROOT / ".benchmarks"
 PEER = "octodns==1.22.0"
 RUNS = 7
-
+SIZES = (1_000, 10_000, 100_000)
 
 LIMITS: Final = {
     "fleetctl --version / python -c pass": 1.3,
@@ -80,9 +79,8 @@ def main() -> int:
 
 def start_up() -> Iterator[Figure]:
     programs = _ours()
-    bare = cpu_of([str(programs / "python"), "-c", "pass"], runs=41)
-    ours = cpu_of([str(programs / "fleetctl"), "--version"], runs=41)
-    yield Figure("fleetctl --version / python -c pass", ours / bare)
+    [ratio] = ratios_in_turn(_bare(programs), [str(programs / "fleetctl"), "--version"], runs=41)
+    yield Figure("fleetctl --version / python -c pass", ratio)
 
 
 def commands() -> Iterator[Figure]:
@@ -91,40 +89,36 @@ def commands() -> Iterator[Figure]:
     plan = HOME / "small.json"
     subprocess.run([*_plan(programs, directory), "--out", str(plan)], check=True, capture_output=True)
     subprocess.run([str(programs / "fleetctl"), "fmt", str(directory)], check=True, capture_output=True)
-    bare = cpu_of([str(programs / "python"), "-c", "pass"], runs=21)
-    for name, arguments in (
-        ("id, of tenant and caller given", ["id", "fra1-h100", "--tenant", "root", "--caller", "sa_fleet"]),
-        ("show of a small plan", ["show", str(plan)]),
-        ("fmt --check of two files", ["fmt", str(directory), "--check"]),
-    ):
-        ours = cpu_of([str(programs / "fleetctl"), *arguments], runs=21)
-        yield Figure(f"fleetctl {name} / python -c pass", ours / bare)
+    lines = {
+        "id, of tenant and caller given": ["id", "fra1-h100", "--tenant", "root", "--caller", "sa_fleet"],
+        "show of a small plan": ["show", str(plan)],
+        "fmt --check of two files": ["fmt", str(directory), "--check"],
+    }
+    ours = [[str(programs / "fleetctl"), *line] for line in lines.values()]
+    for name, ratio in zip(lines, ratios_in_turn(_bare(programs), *ours, runs=21), strict=True):
+        yield Figure(f"fleetctl {name} / python -c pass", ratio)
 
 
 def plans() -> Iterator[Figure]:
     """A plan of 10,000 objects that finds nothing to do, against the peer's dry run over 10,000 records."""
     programs, octo = _ours(), _peer()
     tree = peer.make(10_000, HOME / "records-10000")
-    theirs = cpu_of(
-        [str(octo / "octodns-sync"), "--config-file", str(tree)],
-        runs=RUNS,
-        env={**os.environ, "PYTHONPATH": str(tree.parent)},
-    )
+    theirs = ["env", f"PYTHONPATH={tree.parent}", str(octo / "octodns-sync"), "--config-file", str(tree)]
     files = _applied(10_000)
-    embedded = cpu_of(_plan(programs, files), runs=RUNS)
+    ours = _plan(programs, files)
     database = files / ".fleet" / "control-plane.db"
     with serving(programs, f"sqlite:///{database}", database.with_suffix(".token"), "sa_fleet") as served:
         target = ["--server", served.url, "--token-file", str(served.token_file)]
-        remote = cpu_of([*_plan(programs, files), *target], runs=RUNS)
-    yield Figure("no-change plan of 10,000 objects, served / octoDNS dry run", remote / theirs)
-    yield Figure("no-change plan of 10,000 objects, embedded / octoDNS dry run", embedded / theirs)
+        remote, embedded = ratios_in_turn(theirs, [*ours, *target], ours, runs=RUNS)
+    yield Figure("no-change plan of 10,000 objects, served / octoDNS dry run", remote)
+    yield Figure("no-change plan of 10,000 objects, embedded / octoDNS dry run", embedded)
 
 
 def growth() -> Iterator[Figure]:
     """Marginal cost of one more object between 10,000 and 100,000, against between 1,000 and 10,000."""
-    programs = _ours()
-    small, middle, large = (cpu_of(_plan(programs, _applied(n)), runs=5) for n in (1_000, 10_000, 100_000))
-    yield Figure("growth: (t100k - t10k) / 90k over (t10k - t1k) / 9k", (large - middle) / 10 / (middle - small))
+    small, middle, large = (_plan(_ours(), _applied(objects)) for objects in SIZES)
+    found = growth_in_turn(small, middle, large, runs=5)
+    yield Figure("growth: (t100k - t10k) / 90k over (t10k - t1k) / 9k", found.ratio)
 
 
 def pages() -> Iterator[Figure]:
@@ -170,13 +164,10 @@ def applying() -> Iterator[Figure]:
 def unborn() -> Iterator[Figure]:
     """Marginal cost of one more object to make, and what the largest plan holds in memory, the embedded control plane
     beside it."""
-    programs, costs = _ours(), {}
-    for objects in (1_000, 10_000, 100_000):
-        command = _plan(programs, fleet.make(objects, HOME / f"unborn-{objects}"))
-        costs[objects] = cost_of(command, runs=3)
-    small, middle, large = (costs[objects].seconds for objects in sorted(costs))
-    yield Figure("from empty: (t100k - t10k) / 90k over (t10k - t1k) / 9k", (large - middle) / 10 / (middle - small))
-    yield Figure("memory of a plan that makes 100,000 objects / 800 MiB", costs[100_000].mebibytes / 800)
+    small, middle, large = (_plan(_ours(), fleet.make(objects, HOME / f"unborn-{objects}")) for objects in SIZES)
+    found = growth_in_turn(small, middle, large, runs=3)
+    yield Figure("from empty: (t100k - t10k) / 90k over (t10k - t1k) / 9k", found.ratio)
+    yield Figure("memory of a plan that makes 100,000 objects / 800 MiB", found.mebibytes / 800)
 
 
 LARGE = frozenset({"growth", "unborn"})
@@ -221,6 +212,10 @@ def _ours() -> Path:
         _uv(*install, "--no-deps", "--editable", str(ROOT))
     subprocess.run([str(programs / "python"), "-m", "compileall", "-q", str(ROOT / "src")], check=True)
     return programs
+
+
+def _bare(programs: Path) -> list[str]:
+    return [str(programs / "python"), "-c", "pass"]
 
 
 def _peer() -> Path:

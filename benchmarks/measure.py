@@ -7,7 +7,7 @@ import os
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 
@@ -18,20 +18,39 @@ class Cost(NamedTuple):
     mebibytes: float
 
 
-def cpu_of(command: Sequence[str], *, runs: int, env: Mapping[str, str] | None = None) -> float:
-    """The median of user and system seconds of a command, after one run to warm up."""
-    return cost_of(command, runs=runs, env=env).seconds
+class Growth(NamedTuple):
+    """What one more object costs among many, over what it costs among few; and the memory of the largest command."""
+
+    ratio: float
+    mebibytes: float
 
 
-def cost_of(command: Sequence[str], *, runs: int, env: Mapping[str, str] | None = None) -> Cost:
-    """The median of each, after one run to warm up."""
-    _once(command, env)
-    seconds, mebibytes = zip(*(_once(command, env) for _ in range(runs)), strict=True)
-    return Cost(statistics.median(seconds), statistics.median(mebibytes))
+def costs_in_turn(*commands: Sequence[str], runs: int) -> list[tuple[Cost, ...]]:
+    """Of so many rounds, each of which runs every command once, after one round to warm up.
+
+    A machine that changes its speed within minutes does so to all of a round: compare within rounds.
+    """
+    return [tuple(map(_once, commands)) for _ in range(runs + 1)][1:]
 
 
-def _once(command: Sequence[str], env: Mapping[str, str] | None) -> Cost:
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env)
+def ratios_in_turn(bare: Sequence[str], *commands: Sequence[str], runs: int) -> list[float]:
+    """How often the CPU seconds of `bare` go into those of each other command: the median over rounds."""
+    rounds = costs_in_turn(bare, *commands, runs=runs)
+    return [
+        statistics.median(costs[number].seconds / costs[0].seconds for costs in rounds)
+        for number in range(1, len(commands) + 1)
+    ]
+
+
+def growth_in_turn(small: Sequence[str], middle: Sequence[str], large: Sequence[str], *, runs: int) -> Growth:
+    """Of commands of which each has ten times the objects of the one before: the medians over rounds."""
+    rounds = costs_in_turn(small, middle, large, runs=runs)
+    ratios = ((c.seconds - b.seconds) / 10 / (b.seconds - a.seconds) for a, b, c in rounds)
+    return Growth(statistics.median(ratios), statistics.median(large.mebibytes for *_, large in rounds))
+
+
+def _once(command: Sequence[str]) -> Cost:
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     error = process.stderr.read().decode() if process.stderr else ""
