@@ -45,7 +45,8 @@ _Heard = Mapping[str, _Word]
 
 class Admission:
     """What is placed is let in by turns. A whole turn looks at all of it; the turns after that look at the pools that
-    they are given alone, and ask what there was no time for.
+    they are given alone, and ask what there was no time for. About a pool there is to be asked what the last look at it
+    found, and nothing that was over or another question by then.
 
     A word is about the reservations that were seen placed before it was asked for, and about no other: billing may
     have said something else to one that was made meanwhile. Where billing gives none that counts, these are not asked
@@ -64,11 +65,6 @@ class Admission:
         """Whether something is left to ask."""
         return bool(self._unasked)
 
-    @property
-    def left(self) -> Collection[str]:
-        """The pools about which something is left to ask."""
-        return self._unasked.keys()
-
     def go_on(self, pools: Collection[str] | None, longest: float) -> Counter[str]:
         """One turn, a whole one without `pools`: let in what needs no word, then ask for so many seconds, one question
         at least, and let in what that is about; how many reservations reached which state. What goes wrong in one pool
@@ -76,6 +72,8 @@ class Admission:
         waiting, done = pools_where(self._service, "placed", pools), Counter[str]()
         if pools is None:
             self._unasked, self._unsaid, self._warned = {}, {}, set()
+        for pool_id in pools or ():
+            self._unasked.pop(pool_id, None)
         # What needs no word of billing is in before it is asked, and has waited for none.
         for pool_id in waiting:
             done += self._admit(pool_id, {})
@@ -98,16 +96,14 @@ class Admission:
         return mixed
 
     def _ask(self, pool_id: str, until: float) -> dict[str, _Word]:
-        """Ask about one pool: every word that counts."""
+        """Ask about one pool: every word that counts. What there is no time for is found by the next look at it."""
         heard: dict[str, _Word] = {}
-        questions = self._unasked[pool_id]
+        questions = self._unasked.pop(pool_id)
         for asked in self._mixed(questions):
             if self._is_over(until):
-                return heard
-            seen = questions.pop(asked)
+                break
             verdict = attempt(partial(self._hear, asked), f"billing was not asked about pool {pool_id} as it should be")
-            (self._unsaid if verdict is None else heard).update(dict.fromkeys(seen, (asked, verdict)))
-        del self._unasked[pool_id]
+            (self._unsaid if verdict is None else heard).update(dict.fromkeys(questions[asked], (asked, verdict)))
         return heard
 
     def _hear(self, asked: Spending) -> Verdict | None:
@@ -154,13 +150,9 @@ class Admission:
 
 
 def admit_all(service: Service, pools: Collection[str] | None = None) -> Counter[str]:
-    """Let in all that is placed, in these pools or in all, by one turn; how many reservations reached which state.
-    Where something is left to ask, the pool is told of as one in which something was placed."""
-    admission = Admission(service)
-    done = admission.go_on(pools, LONGEST)
-    for pool_id in admission.left:
-        service.after_placed(pool_id)
-    return done
+    """Let in all that is placed, in these pools or in all, by one turn; how many reservations reached which state. What
+    there was no time to ask waits for the next round."""
+    return Admission(service).go_on(pools, LONGEST)
 
 
 def _placed(pool_id: str, after: Reservation | None, tx: Tx) -> tuple[Pool, list[Reservation], set[str]]:

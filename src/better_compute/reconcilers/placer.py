@@ -110,7 +110,7 @@ def _turn(service: Service, pool_id: str, so_far: _Pass, seconds: float) -> tupl
     seen = service.store.view(partial(_look, service, pool_id, so_far, seconds))
     so_far.hopeless.update(seen.hopeless)
     if not seen.changes:
-        return seen.further, Counter()
+        return None if seen.is_end else _Pass(seen.last, so_far.hopeless), Counter()
     tried = service.store.transact(partial(_some, service, pool_id, so_far, seen))
     so_far.hopeless.update(tried.hopeless)
     return tried.further, tried.done
@@ -118,12 +118,14 @@ def _turn(service: Service, pool_id: str, so_far: _Pass, seconds: float) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The next wishes, so many, as they would come out: whether any is to change, how far the pass has come then, the
-    devices that the host with the most has free, and what no host has room for beside what is known."""
+    """The next wishes, so many, as they would come out: whether any is to change, the last of them and whether it is
+    the last of all, the devices that the host with the most has free, and what no host has room for beside what is
+    known."""
 
     count: int
     changes: bool
-    further: _Pass | None
+    last: Reservation | None
+    is_end: bool
     room: int
     hopeless: set[_Kind]
 
@@ -175,8 +177,9 @@ def _look(service: Service, pool_id: str, so_far: _Pass, seconds: float, tx: Tx)
     for tried, wish in enumerate(waiting, start=1):
         changes |= _next(search, state, wish)[0] != wish
         if tried == MOST or search.seconds >= seconds:
-            return _Seen(tried, changes, _Pass(wish, so_far.hopeless), search.room, search.hopeless)
-    return _Seen(len(waiting), changes, None, search.room, search.hopeless)
+            return _Seen(tried, changes, wish, False, search.room, search.hopeless)
+    last = waiting[-1] if waiting else so_far.last
+    return _Seen(len(waiting), changes, last, True, search.room, search.hopeless)
 
 
 def _some(service: Service, pool_id: str, so_far: _Pass, seen: _Seen, tx: Tx) -> _Tried:
@@ -195,11 +198,10 @@ def _some(service: Service, pool_id: str, so_far: _Pass, seen: _Seen, tx: Tx) ->
             state.quotas[wish.tenant_id] = rules.add_use(state.rows(wish.tenant_id), wish.resources)
         if service.stopwatch() - begun >= LONGEST:
             return _Tried(_Pass(wish, so_far.hopeless), bookings.done, search.hopeless)
-    further = seen.further
-    if further is not None and waiting:
-        # Not the last that was seen: another may have come before it meanwhile, by the clock of another server.
-        further = _Pass(waiting[-1], so_far.hopeless)
-    return _Tried(further, bookings.done, search.hopeless)
+    # Not always the last that was seen: others may have come before it meanwhile, by the clock of another server.
+    last = waiting[-1] if waiting else seen.last
+    is_end = seen.is_end and last == seen.last
+    return _Tried(None if is_end else _Pass(last, so_far.hopeless), bookings.done, search.hopeless)
 
 
 def _next(search: _Search, state: PoolState, wish: Reservation) -> tuple[Reservation, Place | None]:

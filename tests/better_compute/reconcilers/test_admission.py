@@ -6,7 +6,6 @@ import logging
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -181,35 +180,6 @@ def test_a_round_asks_a_slow_billing_for_so_long_and_goes_on_in_the_next(plane: 
     assert all(shown(plane, r)["state"] == "active" and "reason" not in shown(plane, r) for r in reservations)
 
 
-def test_what_there_was_no_time_to_ask_about_is_told_of_as_placed(plane: Plane) -> None:
-    bills = Bills()
-    billed(plane, bills)
-    pools = [metered_pool(plane, 8) for _ in range(3)]
-    for pool_id in pools:
-        plane.reserve(pool_id)
-
-    def slowly(_: Spending) -> Verdict:
-        plane.time.passed += 6
-        return Verdict(True)
-
-    bills.say = slowly
-    told: list[str] = []
-    assert admit_all(replace(plane.service, placed=told.append)) == {"active": 2}
-    assert len(told) == 1
-    assert set(told) < set(pools)
-    assert admit_all(replace(plane.service, placed=told.append)) == {"active": 1}
-    assert len(told) == 1
-
-
-def test_a_billing_that_says_nothing_is_not_asked_again_at_once(plane: Plane) -> None:
-    bills = Bills()
-    plane.reserve(metered_pool(billed(plane, bills), 8))
-    bills.say = down
-    told: list[str] = []
-    assert admit_all(replace(plane.service, placed=told.append)) == {}
-    assert told == []
-
-
 def test_what_needs_no_word_of_billing_waits_for_none(plane: Plane) -> None:
     bills = Bills()
     billed(plane, bills)
@@ -263,7 +233,6 @@ def test_a_word_is_about_what_was_placed_before_it_was_asked_for(either: Plane, 
     pool_id = metered_pool(plane, 8)
     first = plane.reserve(pool_id)
     later: list[Any] = []
-    told_of: list[str] = []
 
     def meanwhile(_: Spending) -> Verdict:
         bills.say = yes
@@ -272,9 +241,8 @@ def test_a_word_is_about_what_was_placed_before_it_was_asked_for(either: Plane, 
 
     bills.say = meanwhile
     state = "active" if allowed else "failed"
-    assert admit_all(replace(plane.service, placed=told_of.append)) == {state: 1}
+    assert admit_all(plane.service) == {state: 1}
     assert [shown(plane, r)["state"] for r in (first, *later)] == [state, "placed"]
-    assert told_of == [pool_id]
     assert admit_all(plane.service) == {"active": 1}
     assert shown(plane, later[0])["state"] == "active"
 
@@ -318,10 +286,48 @@ class TestAdmission:
         monkeypatch.setattr(admission, "_placed", noted)
         turns = Admission(plane.service)
         assert turns.go_on(None, 2) == {"active": 2}
-        assert len(turns.left) == 4
+        assert turns
         assert [turns.go_on((), 2), turns.go_on((), 2)] == [{"active": 2}] * 2
         assert not turns
         assert looked == dict.fromkeys(pools, 3), "seen placed, and let in: once before it is locked and once after"
+
+    def test_what_a_pool_that_is_told_of_has_no_more_is_not_asked_about(self, plane: Plane) -> None:
+        """However slow billing is: others wait for its answer."""
+        bills = Bills()
+        pools = [metered_pool(billed(plane, bills), 8) for _ in range(4)]
+        made = [plane.reserve(pool_id) for pool_id in pools]
+
+        def slowly(_: Spending) -> Verdict:
+            plane.time.passed += 1
+            return Verdict(True)
+
+        bills.say, bills.asked = slowly, []
+        turns = Admission(plane.service)
+        assert turns.go_on(None, 2) == {"active": 2}
+        for each in made:
+            plane.end(each["id"])
+        assert turns.go_on(pools, 2) == {}
+        assert not turns
+        assert len(bills.asked) == 2
+
+    def test_a_question_that_became_another_is_asked_as_it_is_now(self, plane: Plane) -> None:
+        """And its answer counts, whatever was to be asked before."""
+        bills = Bills()
+        pool_id = metered_pool(billed(plane, bills), 64)
+        for gpus in (1, 2, 3, 4, 5):
+            plane.reserve(pool_id, resources={"gpu": gpus})
+
+        def slowly(_: Spending) -> Verdict:
+            plane.time.passed += 1
+            return Verdict(True)
+
+        bills.say, bills.asked = slowly, []
+        turns = Admission(plane.service)
+        assert turns.go_on(None, 1) == {"active": 1}
+        plane.store.transact(lambda tx: rename(tx, pool_id))
+        assert turns.go_on([pool_id], 9) == {"active": 4}
+        assert not turns
+        assert [asked.meter for asked in bills.asked] == ["gpu.h100.hours", *["gpu.h200.hours"] * 4]
 
     def test_what_billing_gives_no_word_about_waits_for_the_next_whole_turn(
         self, plane: Plane, caplog: pytest.LogCaptureFixture

@@ -372,6 +372,33 @@ def test_a_host_that_is_taken_before_the_lock_is_had_is_not_booked_twice(
     assert seen(either, made) == ("pending", "no-capacity")
 
 
+@pytest.mark.parametrize("ends", [True, False], ids=["one ends", "none ends"])
+def test_wishes_that_come_before_others_until_the_lock_is_had_leave_none_untried(
+    either: Plane, monkeypatch: pytest.MonkeyPatch, ends: bool
+) -> None:
+    """By the clock of another server: of those that were seen not all are among the first so many then."""
+    pool_id = either.hosts_pool()
+    either.time.now += 10
+    first, last = waiting(either, pool_id, 1), waiting(either, pool_id, 1)
+    either.join(pool_id, CARD, CARD)
+    transact, is_late = either.store.transact, [True]
+
+    def late(work: Any) -> Any:
+        if is_late:
+            is_late.clear()
+            if ends:
+                either.end(first)
+            either.time.now = START
+            for _ in range(2):
+                waiting(either, pool_id, 8)
+            either.time.now = START + 20
+        return transact(work)
+
+    monkeypatch.setattr(either.store, "transact", late)
+    assert placer.place_all(either.service) == {"placed": 1 if ends else 2}
+    assert seen(either, last)[0] == "placed"
+
+
 def test_the_wait_for_the_lock_takes_nothing_of_a_transactions_time(
     plane: Plane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
