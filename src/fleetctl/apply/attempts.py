@@ -112,7 +112,7 @@ class Attempts:
     def _call(self, task: Task, note: _Note) -> Tried:
         operation = task.operation
         task.attempts += 1
-        client = self.client.under({**self.change, "operation": operation.digest}).pausing(note, made=task.made)
+        client = self.client.under(_named(self.change, operation)).pausing(note, made=task.made)
         if task.problem is None:
             self.journal.started(operation)
         else:
@@ -165,6 +165,13 @@ class Attempts:
         except ComputeError as silence:
             return "the server no longer answers" if silence.code == UNAVAILABLE else ""
         return ""
+
+
+def _named(change: Mapping[str, Any], operation: Operation) -> dict[str, Any]:
+    """What an operation's call names, and its event keeps: without the heir of an archived pool, an undo of whichever
+    apply made that one would leave tenants with neither."""
+    heir = {} if operation.heir is None else {"heir": operation.heir}
+    return {**change, "operation": operation.digest, **heir}
 
 
 class _Note:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fleetctl import identity
 from fleetctl.desired import Desired
+from fleetctl.files import FilesError
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
 from fleetctl.flow.running import How, Made, carried_out, check_caller
@@ -16,6 +17,11 @@ from fleetctl.request import Request
 from fleetctl.session.opening import Session, opened, read
 from fleetctl.undo import Applied, finding, wish
 
+_NEEDS = (
+    "Nothing was taken back: the report says what to take back, and the files who may, at which control plane, and what"
+    " is guarded and protected. They must be valid, and need not have the pools"
+)
+
 
 def undo(request: Request, how: How, file: Path) -> Finished:
     """Take back what the report in `file` tells, as far as it has an inverse; nothing, where somebody moved an object
@@ -23,7 +29,7 @@ def undo(request: Request, how: How, file: Path) -> Finished:
     # 1. Read the files, whose guards hold, and the report.
     kept = Kept(how.report_file, "report", how.journal)
     kept.begin(request)
-    files, applied = read(request), applied_report(file)
+    files, applied = _read(request), applied_report(file)
     kept.check(request, files)
 
     # 2. Choose the target; 3. read the live state, and see that the report is of that.
@@ -33,6 +39,17 @@ def undo(request: Request, how: How, file: Path) -> Finished:
 
         # 4. to 9.: see what there is to take back, plan it, have it approved, run it, and say what is left.
         return carried_out(session.asking(request), how, kept, lambda session: _way_back(session, files, applied))
+
+
+def _read(request: Request) -> Desired:
+    """The files: they say who applies, and where; what guards, checks and `protect` hold; and which pools they let go.
+    What else they say of pools is not asked, so that they need not have one. Raises FilesError, also where an entry
+    alone is wrong: nobody knows then what is protected."""
+    try:
+        return read(request, empty_ok=True)
+    except FilesError:
+        request.tell(_NEEDS)
+        raise
 
 
 def _way_back(session: Session, files: Desired, applied: Applied) -> Made:

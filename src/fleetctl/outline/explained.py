@@ -168,6 +168,8 @@ def _event(event: ExplainedEvent) -> Iterator[str]:
         yield f"commit {escape(short(str(via['commit'])))}"
     if via.get("undoes"):
         yield f"undoes apply {escape(short(str(via['undoes'])))}"
+    if via.get("heir"):
+        yield f"{escape(str(via['heir']))} took its place"
     if via.get("reason"):
         yield f"reason: {escape(str(via['reason']))}"
     if not via:

@@ -57,7 +57,8 @@ class Operation:
 
     `before` and `after` are JSON, unmasked: whoever shows them masks them. `n` counts from 1 in the plan's order,
     `depends_on` names operations by it. `causes`, where there is a base: what moved since. `meanwhile`: what was given
-    up for it, told as an effect, and the number of the operation that ends it.
+    up for it, told as an effect, and the number of the operation that ends it. `heir`, of one that archives a pool: the
+    id of the pool that takes its place.
     """
 
     command: Command
@@ -74,6 +75,7 @@ class Operation:
     n: int = 0
     depends_on: tuple[int, ...] = ()
     meanwhile: tuple[tuple[str, int], ...] = ()
+    heir: str | None = None
     digest: str = ""
 
     @property

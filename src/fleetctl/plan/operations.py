@@ -190,6 +190,7 @@ def _archive(diff: PoolDiff, live: PoolState, pool: Pool) -> Operation:
         effects=effects.of_archive(live, pool),
         severity="irreversible",
         causes=_causes((), diff.cause),
+        heir=diff.heir.pool_id if diff.heir else None,
     )
 
 

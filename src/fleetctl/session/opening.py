@@ -61,9 +61,9 @@ class Session:
         return replace(self, request=request, asked=_asked(request, self.desired, self.commit))
 
 
-def read(request: Request) -> Desired:
-    """Read the files. Raises FilesError."""
-    return load(request.path, caller=request.caller, tell=request.tell)
+def read(request: Request, *, empty_ok: bool = False) -> Desired:
+    """Read the files; `empty_ok`: they may have no pool, whatever they say of that. Raises FilesError."""
+    return load(request.path, caller=request.caller, tell=request.tell, empty_ok=empty_ok)
 
 
 def read_again(session: Session) -> Session:

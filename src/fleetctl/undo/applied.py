@@ -47,8 +47,9 @@ class Applied(Saved):
             raise self.unsealed()
 
     def done_by(self, event: LastEvent) -> str | None:
-        """The digest of the operation that an event is of; None: it is of none of these."""
-        operation = event.via.get("operation")
-        if event.via.get("digest") != self.digest or not isinstance(operation, str):
+        """The digest of the operation that an event is of; None: it is of none of these. Whoever is not the apply's
+        caller may say the same of a change, and it is not the apply's."""
+        operation, is_own = event.via.get("operation"), event.actor_id == self.scope.caller
+        if event.via.get("digest") != self.digest or not isinstance(operation, str) or not is_own:
             return None
         return operation if operation in self._digests else None

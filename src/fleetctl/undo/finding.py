@@ -145,16 +145,20 @@ def _untold(event: LastEvent, files: Desired, live: Live) -> Done:
 
 
 def _heirs(applied: Applied, files: Desired, live: Live, last: History) -> Mapping[str, str]:
-    """Id of each pool that took the place of one which was archived since -> that one's key."""
-    gone = {
-        key
-        for pool_id, state in live.pools.items()
-        if (event := last.of((pool_id, None))) is not None
-        and (event.type, event.sequence > applied.sequence) == ("pool.archived", True)
-        and (key := naming.key(state.pool, None)) is not None
-    }
+    """Id of each pool that took the place of one which was archived since -> that one's name. The archive tells it,
+    whatever became of the files; where somebody else archived the pool, they may."""
+    gone, heirs = set[str](), dict[str, str]()
+    for pool_id, state in live.pools.items():
+        event = last.of((pool_id, None))
+        if event is None or event.type != "pool.archived" or event.sequence <= applied.sequence:
+            continue
+        key = naming.key(state.pool, None)
+        gone |= {key} if key else set()
+        if isinstance(heir := event.via.get("heir"), str):
+            heirs[heir] = key or pool_id
     gone |= {one.key for one in applied.operations if one.action == "archive" and one.is_done and one.key}
-    return {i: entry.replaces for i, entry in files.entries.items() if entry.replaces in gone and entry.replaces}
+    told = {i: entry.replaces for i, entry in files.entries.items() if entry.replaces in gone and entry.replaces}
+    return heirs | told
 
 
 def _selected(operations: Iterable[Done], files: Desired, live: Live, selected: Selection) -> Iterator[Done]:

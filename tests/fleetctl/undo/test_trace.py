@@ -65,6 +65,11 @@ def test_whatever_else_happened_moved_it(via: dict[str, Any]) -> None:
     assert not is_as_left(event(**OWN), event(**via))
 
 
+def test_whoever_else_says_to_be_the_apply_is_not() -> None:
+    assert not is_as_left(event("sa_hand", **OWN))
+    assert is_as_left(event("sa_hand", **OWN), event(**OWN))
+
+
 def test_an_undo_of_what_came_later_brings_it_back() -> None:
     assert is_as_left(event(**OWN), event(**LATER), event(digest="u2", undoes="d2"))
     later = [event(**LATER), event(digest="d3"), event(digest="u3", undoes="d3"), event(digest="u2", undoes="d2")]
