@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 from better_compute.bootstrap.arrivals import tell
 from better_compute.bootstrap.plane import ControlPlane
+from better_compute.domain.state import Pool
 from better_compute.reconcilers import rounds
 from better_compute.reconcilers.admission import Admission
 from better_compute.reconcilers.hosts import Keeper
@@ -79,7 +80,14 @@ def in_rhythm(plane: ControlPlane, every: float = EVERY) -> Iterator[ControlPlan
     what waits in the pools that calls changed, or where they freed or placed something. Nobody waits for them, and none
     of their failures ends them. Why machines of a world wait is logged when it changes."""
     told = _Told()
-    service = replace(plane.service, freed=told.after_freed, placed=told.placed.add, changed=told.after_changed)
+
+    def created(pool: Pool) -> None:
+        plane.service.created(pool)
+        told.after_freed(pool.id)  # its id is known beforehand: something may wait there for the machines that came
+
+    service = replace(
+        plane.service, created=created, freed=told.after_freed, placed=told.placed.add, changed=told.after_changed
+    )
     # Nobody waits for them for long at the end: what they have not committed is undone, and begun anew by whoever opens
     # the database.
     threads = [

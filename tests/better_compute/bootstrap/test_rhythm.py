@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from better_compute.bootstrap import SYSTEM
+from better_compute.bootstrap import SYSTEM, arrivals
 from better_compute.bootstrap.plane import ControlPlane, opened
 from better_compute.bootstrap.rhythm import ASKING, in_rhythm
 from better_compute.bootstrap.runtime import Outside
@@ -20,6 +20,7 @@ from better_compute.client import Client
 from better_compute.domain.commands import OfferPool
 from better_compute.reconcilers import admission, hosts, placer, rounds
 from better_compute.service.billing import unread
+from better_compute.service.core import Service
 from better_compute.service.ports import Spending, Verdict
 from tests.better_compute.bills import METERED, Bills
 from tests.better_compute.bootstrap.test_arrivals import client_of, create
@@ -70,6 +71,23 @@ def test_quota_that_came_lets_what_waits_for_it_go_on(write: Write, database_url
         until(lambda: acme.reservations.get(waits.id).reason == "quota")
         client.pools.offer(OfferPool(**offer, quota={"gpu": 1}))
         until(lambda: acme.reservations.get(waits.id).state == "active")
+
+
+def test_what_is_booked_in_a_new_pool_before_its_machines_came_goes_on_at_once(
+    write: Write, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its id is known before it is made, and machines of a world take their time."""
+    join, booked = arrivals._join_pool, list[Any]()
+    with opened(database_url, SYSTEM, write(ONE)) as plane, in_rhythm(plane, every=NEVER) as served:
+        client = client_of(served)
+
+        def later(service: Service, sleep: Any, pool_id: str, groups: Any) -> Any:
+            booked.append(client.reservations.create(pool_id, {"gpu": 1}))
+            return join(service, sleep, pool_id, groups)
+
+        monkeypatch.setattr(arrivals, "_join_pool", later)
+        create(client)
+        until(lambda: state(client, booked[0]) == "active")
 
 
 def test_what_another_process_left_is_done_by_the_next_round(write: Write, database_url: str) -> None:

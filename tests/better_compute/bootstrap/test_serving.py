@@ -1,5 +1,6 @@
 """Where a control plane listens, and how it ends."""
 
+import gc
 import re
 import shlex
 import socket
@@ -14,7 +15,8 @@ import pytest
 
 from better_compute.api.server import Limits
 from better_compute.bootstrap import Embedded, connect
-from better_compute.bootstrap.serving import is_private, listen, url_of
+from better_compute.bootstrap.plane import ControlPlane
+from better_compute.bootstrap.serving import is_private, listen, serve, url_of
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.ids import derive
 from better_compute.domain.problems import ComputeError
@@ -143,6 +145,20 @@ def test_a_server_tells_once_which_machines_wait_in_vain(tmp_path: Path) -> None
         server.stop()
     told = [line for line in server.said if "machines of the world do not join the pool k: the pool holds H200" in line]
     assert len(told) == 1
+
+
+def test_what_a_server_begins_with_is_kept_out_of_every_collection(
+    plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frozen: list[int] = []
+    monkeypatch.setattr("better_compute.bootstrap.serving.answer", lambda *_: frozen.append(gc.get_freeze_count()))
+    gc.unfreeze()
+    try:
+        with listen("127.0.0.1:0") as listening:
+            serve(plane, "plane.db", listening, str)
+    finally:
+        gc.freeze()  # a run of tests keeps what it collected
+    assert frozen[0] > 10_000
 
 
 def test_the_password_of_a_database_is_not_repeated(postgres_url: str) -> None:
