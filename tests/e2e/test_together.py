@@ -274,7 +274,9 @@ def test_a_branch_that_lost_the_fleet_takes_all_of_it_away(branches: Branches) -
     branches.repository.git("commit", "-q", "--allow-empty", "-m", "x")
     branches.repository.git("checkout", "-q", "own")
     branches.commit(entry("racked", {"acme": 10}), entry("plain", {"acme": 8}), guards=LIMITED)
-    assert rules(branches.plan("bare", code=3)) == [("error", "together.wish", [None, "bare"])]
+    report = branches.plan("bare", code=3)
+    assert rules(report) == [("error", "together.wish", [None, "bare"]), ("unchecked", "together.fleet", ["bare"])]
+    assert "what became of it there was not looked at" in report["together"]["findings"][1]["message"]
 
 
 def test_a_revision_that_cannot_be_read_is_an_error(branches: Branches) -> None:

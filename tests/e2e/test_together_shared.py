@@ -4,13 +4,14 @@ merges without a conflict is read as it will stand then."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.homes import Home, entry
+from tests.e2e.homes import Home, entry, fleetctl
 from tests.e2e.test_together import Branches, rules
 from tests.repository import Repository
 
@@ -164,6 +165,10 @@ def test_lines_that_conflict_where_one_changes_what_is_shared_are_not_passed_in_
     shared.side("own", {"fleet": shared.root(policies={"standard": {"maxLeaseHours": 6}}), "new": USING})
     report = shared.plan("x", code=3)
     assert ("unchecked", "together.shared", [None, "x"]) in rules(report)
+    (said,) = (one["message"] for one in report["together"]["findings"] if one["severity"] == "unchecked")
+    assert said.startswith("fleet.yaml cannot be merged line by line, so that the merged files were not read")
+    ours = "what policies.standard of these files makes of old"
+    assert said.endswith(f"not looked at is {ours} and what policies.standard of x makes of new and old")
     shared.side("y", {"fleet": shared.root(policies={"standard": {"maxLeaseHours": 12}}, guards={"maxArchives": 3})})
     shared.side("z", {"fleet": shared.root(policies={"standard": {"maxLeaseHours": 12}}, prices={"H100": 2})})
     ran = shared.home.run("plan", "--with", "y")
@@ -186,3 +191,70 @@ def test_lines_that_conflict_in_entries_alone_are_put_together_by_fields(shared:
         pools = [entry("old", {"acme": 1}, policyRef="standard"), entry(key, [])]
         shared.side(name, {"old": {"pools": pools}})
     assert rules(shared.plan("x")) == []
+
+
+def test_a_list_of_for_each_that_conflicts_with_its_template_is_not_passed_in_silence(shared: Shared) -> None:
+    made = "pools:\n  - forEach: {at: [fra1]}\n    idempotencyKey: p-${at}\n    siteId: site_${at}\n"
+    made += "    class: metal-host\n    gpuModel: H100\n    offers: []\n"
+    main = {"": made, "x": made.replace("[fra1]}\n", "[fra1]}\n    policy: {singleTenant: true}\n")}
+    for name, text in {**main, "own": made.replace("[fra1]", "[fra1, ams1]")}.items():
+        shared.repository.git("checkout", "-q", *(("-b", name) if name else ()), "main")
+        shared.home.write("sites.yaml", text)
+        shared.repository.commit()
+    report = shared.plan("x")
+    assert rules(report) == [("unchecked", "together.shared", [None, "x"])]
+    assert "what forEach of p-${at} of x makes of p-ams1" in report["together"]["findings"][0]["message"]
+
+
+def test_a_template_that_one_changes_is_told_as_its_doing(shared: Shared) -> None:
+    made = "pools:\n  - forEach: {at: [fra1]}\n    idempotencyKey: p-${at}\n    siteId: site_${at}\n"
+    made += "    class: metal-host\n    gpuModel: H100\n    offers: []\n"
+    main = {"": made, "x": f"{made}    policy: {{singleTenant: true}}\n"}
+    for name, text in {**main, "own": made.replace("[fra1]", "[fra1, ams1]")}.items():
+        shared.repository.git("checkout", "-q", *(("-b", name) if name else ()), "main")
+        shared.home.write("sites.yaml", text)
+        shared.repository.commit()
+    assert rules(shared.plan("x")) == [("warning", "together.shared", [None, "x"])]
+
+
+def test_a_fleet_of_which_nothing_is_left_only_by_all_is_told(shared: Shared) -> None:
+    shared.repository.git("checkout", "-q", "main")
+    shared.put({"other": {"pools": [entry("other", [])]}})
+    shared.side("x", {"old": None})
+    shared.side("own", {"other": None})
+    assert rules(shared.plan("x", code=3)) == [("error", "fleet.empty", [None, "x"])]
+    assert rules(shared.plan("x", code=3, more=("--base", "main"))) == [("error", "fleet.empty", [None, "x"])]
+    assert shared.merge("x").code == 1
+
+
+def test_a_fleet_that_may_be_empty_may_be_so_together_too(shared: Shared) -> None:
+    shared.repository.git("checkout", "-q", "main")
+    empty = shared.root(**STANDARD, allowEmpty=True)
+    shared.put({"fleet": empty, "other": {"pools": [entry("other", [])]}})
+    shared.side("x", {"old": None})
+    shared.side("own", {"other": None})
+    assert rules(shared.plan("x")) == []
+
+
+def test_a_pool_that_one_renames_and_another_changes_is_one_pool(shared: Shared) -> None:
+    lines = json.dumps(entry("old", {"acme": 1}, policyRef="standard"), indent=1)
+    renamed = lines.replace('"old",', '"renamed",\n "previously": "old",')
+    texts = {"": lines, "x": lines.replace('"gpu": 1', '"gpu": 5'), "own": renamed}
+    for name, text in texts.items():
+        shared.repository.git("checkout", "-q", *(("-b", name) if name else ()), "main")
+        shared.home.write("old.yaml", f'{{"pools": [\n{text}\n]}}\n')
+        shared.repository.commit()
+    assert rules(shared.plan("x")) == []
+    shared.repository.git("checkout", "-q", "x")
+    assert rules(shared.plan("own")) == []
+    assert shared.merge("own").operations == ["offer renamed to acme"]
+
+
+def test_one_file_whose_name_is_not_utf_8_is_merged_too(shared: Shared) -> None:
+    name = os.fsdecode(b"one\xff.yaml")
+    for side, gpus in (("", 1), ("x", 2), ("own", 1)):
+        shared.repository.git("checkout", "-q", *(("-b", side) if side else ()), "main")
+        shared.home.write(name, json.dumps(shared.root(pools=[entry("one", {"acme": gpus})])))
+        shared.repository.commit()
+    ran = fleetctl("plan", shared.home.directory / name, "--with", "x", "--format", "json")
+    assert (ran.code, rules(ran.report)) == (0, [])

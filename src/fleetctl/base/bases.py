@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from fleetctl.files.walk import last_name, shown_name
 from fleetctl.words import AT_BASE, short
 
 _TOLD = 5
+_ESCAPE = re.compile(rb"\\x([89a-f][0-9a-f])")
+"""As `shown_name` writes a byte that is not UTF-8."""
 
 
 class UnreadableError(Exception):
@@ -48,7 +51,7 @@ def at_ref(path: Path, ref: str, *, caller: str | None, files_are_of: str | None
     path = path.absolute()
     trees.check_straight(path)
     commit = git.merge_base(path if path.is_dir() else path.parent, ref)
-    return _at_commit(path, commit, ref, caller, files_are_of)
+    return _at_commit(path, commit, shown_name(ref), caller, files_are_of)
 
 
 def _at_commit(path: Path, commit: str, ref: str, caller: str | None, files_are_of: str | None = None) -> Base:
@@ -97,11 +100,19 @@ def before(path: Path, *, caller: str | None, files_are_of: str | None) -> tuple
 def at_dir(path: Path, name: str, *, caller: str | None, files: Path) -> Base:
     """The fleet in another directory, or file, as the base, known as `name`; `files` is where those of today are.
     Raises Stop."""
+    path = _named(path)
     is_own = os.path.realpath(path) == os.path.realpath(files)
     try:
-        return Base(name, None, _read(path, str(path), AT_BASE, caller), is_own)
+        return Base(shown_name(name), None, _read(path, shown_name(str(path)), AT_BASE, caller), is_own)
     except UnreadableError as error:
-        raise _refused(str(path), error) from error
+        raise _refused(shown_name(str(path)), error) from error
+
+
+def _named(path: Path) -> Path:
+    """The path; where there is none, the one that is shown so, since plan files keep names that are not UTF-8 that
+    way."""
+    meant = _ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode()), os.fsencode(path))
+    return path if path.exists() or not os.path.exists(meant) else Path(os.fsdecode(meant))
 
 
 def _refused(name: str, error: UnreadableError) -> Stop:

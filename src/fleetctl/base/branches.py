@@ -11,6 +11,7 @@ from fleetctl.base.bases import UnreadableError, files_of
 from fleetctl.desired import Desired
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files.contents import contents
+from fleetctl.files.walk import shown_name
 from fleetctl.words import short
 
 
@@ -44,7 +45,7 @@ def branches(path: Path, refs: Sequence[str], *, caller: str | None) -> Branches
     path = path.absolute()
     trees.check_straight(path)
     directory = path if path.is_dir() else path.parent
-    asked = {ref: git.commit_at(directory, ref) for ref in sorted(refs)}
+    asked = {shown_name(ref): git.commit_at(directory, ref) for ref in sorted(refs)}
     names = {commit: ref for ref, commit in reversed(asked.items())}
     seen, reading, found = [git.commit_at(directory, "HEAD")], _Reading(path, caller), []
     for commit in git.independent(directory, names):

@@ -25,6 +25,7 @@ FOLDER = "040000"
 """The modes of what a tree holds."""
 _REFS = ("refs/heads", "refs/remotes", "refs/tags")
 _PLAIN_REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+_COMMIT = re.compile(r"[0-9a-f]{40,64}")
 _ELSEWHERE = frozenset(
     {
         *("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_CEILING_DIRECTORIES"),
@@ -118,7 +119,7 @@ def listing(directory: Path, commit: str) -> dict[str, Held]:
 def commit_at(directory: Path, ref: str) -> str:
     """The commit that a revision names, in the repository that `directory` is in. Raises Stop."""
     commit = "" if ref.startswith("-") else answer(directory, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
-    if commit := commit.strip():
+    if _COMMIT.fullmatch(commit := commit.strip()):  # `^main` is answered too, and means all but that
         return commit
     inside = run(directory, "rev-parse", "--git-dir")
     if inside.returncode:
@@ -217,7 +218,7 @@ def _is_cut(directory: Path, commit: str, others: Sequence[str], bases: Iterable
 
 def _found_elsewhere(directory: Path, ref: str) -> str:
     """What may be meant by a revision that is none: one that is here, and then what a fetch may bring."""
-    remotes, there = answer(directory, "remote").split(), refs(directory)
+    remotes, there = answer(directory, "remote").split(), [name for name in refs(directory) if name != ref]
     # One of a remote is named whole, and meant by its own name too; one that is here comes first.
     short_of = {name.partition("/")[2]: name for name in there if "/" in name}
     near = f"origin/{ref}"

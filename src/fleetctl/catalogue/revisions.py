@@ -89,13 +89,14 @@ REVISIONS: Final[Entries] = {
     ),
     "together.shared": Entry(
         "A branch changed what entries share (policies, defaults, what is read), and it reaches those of another.",
-        "Merged, these wish something else than each of the branches does; nothing of that conflicts.",
+        "Merged, these wish something else than each of the branches does. Where the files cannot be merged line by"
+        " line, they were not read so, and the message names what was not looked at.",
         "Write what is meant in the entry itself, or merge one first and plan again with the rest.",
     ),
     "together.fleet": Entry(
-        "A revision has a fleet of another name, tenant, caller or keyPrefix at this place.",
-        "Its pools are others then, and nothing is known of what it breaks together with these files.",
-        "Merge what makes it another fleet first; then plan with the rest.",
+        "A revision has a fleet of another name, tenant, caller or keyPrefix at this place, or none any more.",
+        "Its pools are others then, or stand elsewhere, and what it breaks together with these files is not known.",
+        "Merge what makes it another fleet, or moves it, first; then plan with the rest.",
     ),
     "together.files": Entry(
         "The fleet of a revision that was named with --with, or the one that it began with, cannot be read.",

@@ -47,7 +47,15 @@ if TYPE_CHECKING:
     metavar="REPORT",
     help="Take back what this report of an apply tells, as far as that can be; the files must be reverted too.",
 )
-@click.option("--parallelism", type=click.IntRange(1, 64), default=10, show_default=True, help="Calls at a time.")
+@click.option(
+    "--parallelism",
+    type=click.IntRange(1, 64),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Calls at a time, 64 at most. Half as many, one at least, whenever the control plane answers 429 or 503; one"
+    " more, up to N, after as many answers as may be under way.",
+)
 @click.option("--journal", type=FILE, metavar="FILE", help="Keep every attempt, as JSON lines.")
 @click.option(
     "--report",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 
@@ -37,7 +38,7 @@ def report(error: Exception, form: streams.Format, *, verbose: bool) -> None:
     from fleetctl.report.problems import of_problems  # not at the top: `--help` reports nothing
 
     problems = _problems(error) or (_as_problem(error),)
-    streams.show(of_problems(problems), form, verbose=verbose)
+    streams.show(of_problems(list(map(_as_text, problems))), form, verbose=verbose)
 
 
 def exit_code(error: BaseException) -> int:
@@ -66,6 +67,14 @@ def _text(error: BaseException, verbose: bool) -> Iterator[str]:
         yield _line(problem.code, message or problem.message)
         yield from (f"  {escape(detail)}\n" for detail in details)
         yield _hint(problem.hint)
+
+
+def _as_text(problem: Problem) -> Problem:
+    """A problem may name what is not UTF-8, such as a file or a revision: its bytes are told as escapes."""
+    path, message, hint = (
+        text.encode(errors="backslashreplace").decode() for text in (problem.path, problem.message, problem.hint)
+    )
+    return replace(problem, path=path, message=message, hint=hint)
 
 
 def _as_problem(error: BaseException) -> Problem:

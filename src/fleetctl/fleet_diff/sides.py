@@ -12,6 +12,7 @@ from fleetctl.desired import Desired
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop
 from fleetctl.files import FilesError
+from fleetctl.files.walk import shown_name
 
 _HERE = "."
 
@@ -31,7 +32,7 @@ def read_side(given: str, other: str, *, caller: str | None) -> Side:
     revision is a path. `caller` stands in where the files name none. Raises FilesError, with the side in the place of
     each problem, and Stop."""
     if Path(given).exists():
-        return Side(given, None, _load(Path(given), given, caller))
+        return Side(shown_name(given), None, _load(Path(given), given, caller))
     ref, colon, written = given.partition(":")
     path = _within(written) if colon else Path(other if Path(other).exists() else _HERE)
     if not path.exists():
@@ -47,7 +48,7 @@ def read_side(given: str, other: str, *, caller: str | None) -> Side:
             raise Stop(
                 EXIT_ERROR, message, hint="name another revision, or another path: REVISION:PATH", rule="diff.empty"
             )
-        return Side(given, commit, _load(into if path.is_dir() else into / path.name, given, caller))
+        return Side(shown_name(given), commit, _load(into if path.is_dir() else into / path.name, given, caller))
 
 
 def _within(written: str) -> Path:
@@ -71,4 +72,4 @@ def _placed(problem: Problem, given: str) -> Problem:
         return problem
     separator = "/" if ":" in given or Path(given).is_dir() else ":"
     file = given if Path(given).is_file() else f"{given.rstrip('/')}{separator}{problem.source.file}"
-    return replace(problem, source=replace(problem.source, file=file))
+    return replace(problem, source=replace(problem.source, file=shown_name(file)))

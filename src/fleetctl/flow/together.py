@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +11,7 @@ from fleetctl.desired import Desired
 from fleetctl.flow.judge import Judged, judged
 from fleetctl.history import History, LastEvent, Reader, Subject
 from fleetctl.session.opening import Session
-from fleetctl.together.joint import Joint, Together, apart, find, in_order, is_looked_at
+from fleetctl.together.joint import Joint, Together, apart, find, in_order, is_looked_at, lost
 from fleetctl.together.merging import Merging, merged
 from fleetctl.together.part import Part, part
 from fleetctl.together.shared import shared
@@ -27,14 +27,24 @@ def together(session: Session, found: Judged, others: Branches) -> Together:
     strange = [joint for branch in others.found if (joint := _apart(branch, session.desired))]
     alike = [branch for branch in others.found if _apart(branch, session.desired) is None]
     merging = merged(session.desired, alike)
-    union = united(session.request.path, session.desired, others.files, alike) if others.files and alike else None
+    union = _united(session, others, alike)
     # 3. Plan each alone, and all of them; 4. find what only all of them break.
     alone = [_alone(branch, session) for branch in sorted(alike, key=lambda one: one.ref)]
     whole = judged(replace(session, desired=_whole(union, merging)))
     sides = [_part(None, found), *alone]
     broken = find(whole.does, whole.plan.findings, sides, merging.clashes.values())
     reached = shared(union, merging, partial(is_looked_at, whole.does, sides)) if union else []
-    return Together(others.asked, in_order((*broken, *reached, *strange)), tuple(alone))
+    gone = [lost(branch.ref) for branch in alike if branch.desired is None and any(branch.left)]
+    return Together(others.asked, in_order((*broken, *reached, *strange, *gone)), tuple(alone))
+
+
+def _united(session: Session, others: Branches, alike: Sequence[Branch]) -> Union | None:
+    """None: nothing is known of the files at hand. That no pool is left of all, a base that forbids it tells too."""
+    if not others.files or not alike:
+        return None
+    base = session.asked.base
+    told = base is not None and base.desired is not None and not base.desired.allow_empty
+    return united(session.request.path, session.desired, others.files, alike, empty_ok=told)
 
 
 def _whole(union: Union | None, merging: Merging) -> Desired:

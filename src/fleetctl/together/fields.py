@@ -65,7 +65,8 @@ def fields(entry: PoolEntry | None) -> dict[str, Any]:
 
 def rebuilt(found: Mapping[str, Any], ours: PoolEntry, theirs: PoolEntry) -> PoolEntry:
     """The entry that has these fields, which come from two of one pool. What only theirs says, or changes, stands where
-    they have it."""
+    they have it. Where one of them has a new key, its id goes with that."""
+    keyed = ours if found["idempotencyKey"] == ours.key else theirs
     wish = theirs.pool or ours.pool
     pool = _pool(found, wish) if wish and all(name in found for name in _SPEC) else None
     offers = {tenant_id: _terms(found["offers"][tenant_id]) for tenant_id in sorted(found["offers"])}
@@ -74,9 +75,10 @@ def rebuilt(found: Mapping[str, Any], ours: PoolEntry, theirs: PoolEntry) -> Poo
     places = {t: theirs.offer_places[t] if t in changed else ours.offer_places[t] for t in offers}
     return replace(
         ours,
+        pool_id=keyed.pool_id,
         **{attribute: found[name] for name, attribute in _OWN.items()},
         place=ours.place if _same_pool(pool, ours.pool) else theirs.place,
-        pool=pool,
+        pool=pool and replace(pool, pool_id=keyed.pool_id),
         offers_are=_offers_are(found, ours, theirs),
         offers=offers,
         offer_places=places,

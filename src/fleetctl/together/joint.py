@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from better_compute.domain.problems import BLOCKED, CONFLICT, UNCHECKED, Problem, Severity, Source, errors
+from better_compute.domain.problems import BLOCKED, CONFLICT, UNCHECKED, Problem, Severity, Source
 from fleetctl.base.branches import mark
 from fleetctl.consequences import Consequences
 from fleetctl.consequences.ledger import Stock, StockKey
@@ -15,7 +15,7 @@ from fleetctl.diff import ABSENT
 from fleetctl.guards.oversell import Sold
 from fleetctl.paths import Path, spelled
 from fleetctl.together.merging import Clash
-from fleetctl.together.part import Part, is_limited, key, limit, overdrawn, oversold
+from fleetctl.together.part import Part, is_limited, key, limit, overdrawn, oversold, wrong
 from fleetctl.words import joined, unit
 
 _OVERSELL = "guard.oversell"
@@ -61,9 +61,9 @@ def find(
 ) -> list[Joint]:
     """What the plan of all together breaks, and none of its parts does; `findings` is all that is wrong with it,
     judged as each of them was."""
-    wrong = errors(findings)
+    found = wrong(findings)
     clashes = [clash for clash in clashes if is_looked_at(whole, parts, clash.entry.pool_id)]
-    return [*map(_clashed, clashes), *_broken(whole, wrong, parts), *_sold(whole, wrong, parts)]
+    return [*map(_clashed, clashes), *_broken(whole, found, parts), *_sold(whole, found, parts)]
 
 
 def is_looked_at(whole: Consequences, parts: Sequence[Part], pool_id: str) -> bool:
@@ -88,6 +88,16 @@ def apart(ref: str, theirs: Desired, ours: Desired) -> Joint | None:
     return Joint(problem, (Party(ref, None),))
 
 
+def lost(ref: str) -> Joint:
+    """That a revision has no fleet at this place, where it had one."""
+    message = (
+        f"{ref} has no file of a fleet here any more: that counts as taking all of its entries away; where the fleet"
+        " moved, what became of it there was not looked at"
+    )
+    hint = "merge the move first, and plan again in its new place"
+    return Joint(Problem(UNCHECKED, "together.fleet", message, hint=hint, severity="unchecked"), (Party(ref, None),))
+
+
 def _clashed(clash: Clash) -> Joint:
     name = _path(clash.entry.key or clash.entry.pool_id)
     path = f"{name}.{spelled(clash.path)}" if clash.path else name
@@ -105,27 +115,29 @@ def _clashed(clash: Clash) -> Joint:
     return Joint(problem, parties, clash.path)
 
 
-def _broken(whole: Consequences, wrong: Sequence[Problem], parts: Sequence[Part]) -> Iterator[Joint]:
-    """Rules, guards and checks."""
+def _broken(whole: Consequences, found: Sequence[Problem], parts: Sequence[Part]) -> Iterator[Joint]:
+    """Rules, guards and checks, also those that only warn."""
     known = {each for part in parts for each in part.broken}
+    warned = known | {each for part in parts for each in part.warned}
     named = _named(whole)
-    for problem in wrong:
-        if problem.rule == _OVERSELL or key(problem) in known:
+    for problem in found:
+        told = known if problem.severity == "error" else warned
+        if problem.rule == _OVERSELL or key(problem) in told:
             continue
-        known.add(key(problem))
+        told.add(key(problem))
         parties = _parties(problem, parts, named)
         yield Joint(replace(problem, source=at_hand(parties)), parties)
 
 
-def _sold(whole: Consequences, wrong: Sequence[Problem], parts: Sequence[Part]) -> Iterator[Joint]:
-    """Oversell of pools; and of a model at a site, where no pool of it tells so already."""
+def _sold(whole: Consequences, found: Sequence[Problem], parts: Sequence[Part]) -> Iterator[Joint]:
+    """Oversell of pools; and of a model at a site, where no pool of it that only all oversell tells so already."""
     pools, limited = oversold(whole), is_limited(whole)
-    severity: Severity = "error" if any(problem.rule == _OVERSELL for problem in wrong) else "warning"
+    severity: Severity = "error" if any(problem.rule == _OVERSELL for problem in found) else "warning"
     parts_judged = [part for part in parts if part.is_limited or not limited]
-    for pool_id, sold in pools.items():
-        if not any(pool_id in part.sold for part in parts_judged):
-            yield _oversold(sold, whole, severity, [part for part in parts if pool_id in part.touches])
-    told = {(sold.facts.new_model, sold.facts.atom, sold.facts.site_id) for sold in pools.values()}
+    new = {i: sold for i, sold in pools.items() if not any(i in part.sold for part in parts_judged)}
+    for pool_id, sold in new.items():
+        yield _oversold(sold, whole, severity, [part for part in parts if pool_id in part.touches])
+    told = {(sold.facts.new_model, sold.facts.atom, sold.facts.site_id) for sold in new.values()}
     about = _by_key(whole)
     for at, stock in overdrawn(whole).items():
         if at not in told and not any(at in part.stock for part in parts_judged):

@@ -6,7 +6,7 @@ it back: what it has as it was where it left the others is none of its doing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
@@ -49,14 +49,20 @@ class Merging:
     clashes: dict[tuple[str, Path, bool], Clash] = field(default_factory=dict)
     _takers: dict[str, list[tuple[str, PoolEntry | None]]] = field(default_factory=dict)
     """Who changed each entry so far, with that one's own."""
-    _files: Desired | None = None
+    _own: dict[str, PoolEntry] | None = None
+    """The entries of the files."""
 
     def take(self, branch: Branch) -> None:
         """Take what a branch changed. Linear in its entries."""
-        self._files = self._files or self.desired
+        self._own = dict(self.desired.entries) if self._own is None else self._own
         entries = dict(self.desired.entries)
-        theirs = branch.desired.entries if branch.desired else {}
-        left = [was.entries if was else {} for was in branch.left]
+        theirs = dict(branch.desired.entries) if branch.desired else {}
+        left = [dict(was.entries) if was else {} for was in branch.left]
+        known: list[dict[str, Any]] = [entries, theirs, self._own, self._takers, *left]
+        for before, now in renamed(entries, theirs, left).items():
+            for each in known:
+                if before in each:
+                    each[now] = each.pop(before)
         for pool_id in sorted(theirs.keys() | {pool_id for was in left for pool_id in was}):
             their, was = theirs.get(pool_id), [each.get(pool_id) for each in left]
             if any(same(their, each) for each in was):
@@ -67,7 +73,8 @@ class Merging:
             else:
                 entries[pool_id] = entry
             self._takers.setdefault(pool_id, []).append((branch.ref, their))
-        self.desired = replace(self.desired, entries={pool_id: entries[pool_id] for pool_id in sorted(entries)})
+        ordered = sorted(entries.values(), key=lambda entry: entry.pool_id)
+        self.desired = replace(self.desired, entries={entry.pool_id: entry for entry in ordered})
         if branch.desired is not None:
             self.desired = governed(self.desired, branch.desired, [was for was in branch.left if was])
 
@@ -100,7 +107,7 @@ class Merging:
 
     def _before(self, side: _Side, path: Path, value: Any) -> Iterator[Wish]:
         """Whose wish a value was before: the files', and those of branches."""
-        own = self._files.entries.get(side.pool_id) if self._files else None
+        own = self._own.get(side.pool_id) if self._own else None
         if _equal(_at(own, path), value) and not (side.ours is not own and any(same(own, each) for each in side.was)):
             yield Wish(None, value, _source(own, path))
         for ref, entry in self._takers.get(side.pool_id, ()):
@@ -155,6 +162,21 @@ def governed(ours: Desired, theirs: Desired, was: Sequence[Desired]) -> Desired:
     added = [check for check in theirs.checks if not any(check in each.checks for each in was)]
     checks: dict[Check, None] = dict.fromkeys((*ours.checks, *added))
     return replace(ours, guards=guards, checks=tuple(checks))
+
+
+def renamed(
+    ours: Mapping[str, PoolEntry], theirs: Mapping[str, PoolEntry], left: Sequence[Mapping[str, PoolEntry]]
+) -> dict[str, str]:
+    """The ids of entries to which one side gave a new key, each with the id that it has by that one; the other side has
+    them under the old key, and what it changes of them is meant of the same pool."""
+    keys = {entry.key: pool_id for was in left for pool_id, entry in was.items()}
+    found: dict[str, str] = {}
+    for one, other in ((ours, theirs), (theirs, ours)):
+        for pool_id, entry in one.items():
+            before = keys.get(entry.previously) if entry.previously else None
+            if before is not None and before in other and before not in one and pool_id not in other:
+                found.setdefault(before, pool_id)
+    return found
 
 
 def _three_way(path: Path, was: Sequence[Any], ours: Any, theirs: Any, clash: Callable[[Path, Any, Any], None]) -> Any:

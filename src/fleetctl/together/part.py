@@ -26,15 +26,16 @@ _ALL = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """`ref` of None: the files at hand. `actions` counts its operations; `broken` are its errors; `touches` the pools
-    that it has operations on, and `counted` the guards that count something in it, each with a place in its own files
-    (None: none is known). `sold` and `stock` are oversold by it: pools, and what there is of a model at a site;
-    `is_limited`: by a guard. `keys` are all models and sites that it is about, `selected` the ids of the entries that
-    are looked at."""
+    """`ref` of None: the files at hand. `actions` counts its operations; `broken` are its errors, and `warned` the
+    checks that only warn; `touches` the pools that it has operations on, and `counted` the guards that count something
+    in it, each with a place in its own files (None: none is known). `sold` and `stock` are oversold by it: pools, and
+    what there is of a model at a site; `is_limited`: by a guard. `keys` are all models and sites that it is about,
+    `selected` the ids of the entries that are looked at."""
 
     ref: str | None
     actions: Counter[Action]
     broken: frozenset[Key]
+    warned: frozenset[Key]
     touches: Mapping[str, Source | None]
     counted: Mapping[str, Source | None]
     sold: frozenset[str]
@@ -58,6 +59,7 @@ def part(ref: str | None, does: Consequences, findings: Sequence[Problem], taken
         ref=ref,
         actions=Counter(operation.action for operation in does.plan.operations),
         broken=frozenset(map(key, errors(findings))),
+        warned=frozenset(key(problem) for problem in findings if _is_warning(problem)),
         touches=touches,
         counted={tally.name: _own(tally.first.source, ref) for tally in taken},
         sold=frozenset(oversold(does)),
@@ -66,6 +68,15 @@ def part(ref: str | None, does: Consequences, findings: Sequence[Problem], taken
         keys=frozenset(does.ledger.stock),
         selected=does.plan.comparison.selected,
     )
+
+
+def wrong(findings: Sequence[Problem]) -> list[Problem]:
+    """What a plan breaks: errors, and the checks that only warn."""
+    return [problem for problem in findings if problem.severity == "error" or _is_warning(problem)]
+
+
+def _is_warning(problem: Problem) -> bool:
+    return problem.severity == "warning" and problem.rule.startswith("check.")
 
 
 def key(problem: Problem) -> Key:

@@ -4,7 +4,7 @@ claims of names, reach what others wrote."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Any
@@ -73,16 +73,29 @@ def _twice(key: str, entries: list[PoolEntry], union: Union) -> Joint:
 
 
 def _unknown(union: Union) -> list[Joint]:
-    """That lines conflict, where a side changed what entries share: what entries wish is put together all the same."""
-    places = {side.ref: _changes(side, union.clash) for side in union.sides if side.desired}
-    names = sorted({name for changes in places.values() for name in changes})
-    if not names:
+    """That the files cannot be merged here, where a side changed what entries share: what was not looked at is told."""
+    changed = {side.ref: [*_changes(side, union.clash)] for side in union.sides if side.desired}
+    if not any(changed.values()):
         return []
+    wrote = {side.ref: {entry.key or entry.pool_id for entry in side.wrote()} for side in union.sides}
+    reached = {ref: sorted(set[str]().union(*(wrote[other] for other in wrote if other != ref))) for ref in changed}
+    missed = [_missed(ref, names, reached[ref]) for ref, names in changed.items() if names and reached[ref]]
+    missed = missed or [_missed(ref, names, []) for ref, names in changed.items() if names]
     files = listed(list(union.clash), "file")
-    message = f"the lines of {files} conflict, and what changes of {joined(names)} do to entries of others is not known"
+    message = (
+        f"{files} cannot be merged line by line, so that the merged files were not read: entries were put together"
+        f" field by field, and not looked at is {joined(missed)}"
+    )
     found: _Places = {side.ref: _place(side) for side in union.sides if side.changed()}
     parties = _parties(found)
     return [Joint(Problem(UNCHECKED, _RULE, message, "", _FIRST, "unchecked", at_hand(parties)), parties)]
+
+
+def _missed(ref: str | None, names: Sequence[str], reached: Sequence[str]) -> str:
+    """`what policies.standard of more-h100 makes of fra1-a`."""
+    makes, of = "makes" if len(names) == 1 else "make", "these files" if ref is None else ref
+    what = f"what {listed(names, 'name')} of {of} {makes}"
+    return f"{what} of {listed(reached, 'pool')}" if reached else f"{what} of what others share"
 
 
 def _is_entry(problem: Problem) -> bool:
@@ -150,8 +163,8 @@ def _place(side: Side) -> Source | None:
 
 
 def _changes(side: Side, clash: Iterable[str] = ()) -> dict[str, Source | None]:
-    """The root fields that a side changed and that entries share, with their places; of files that `clash` also what
-    stands for an alias may be changed."""
+    """What a side changed and entries share, with the places of its root fields: `policies.standard`, `exclude`, and
+    `forEach of p-${site}`; of files that `clash` also what stands for an alias may be changed."""
     found: dict[str, Source | None] = {}
     for file in side.changed():
         now, was = _roots(side.files.get(file, b""), file), [_roots(had.get(file, b""), file) for had in side.had]
@@ -164,22 +177,32 @@ def _changes(side: Side, clash: Iterable[str] = ()) -> dict[str, Source | None]:
 
 
 def _roots(data: bytes, file: str) -> Mapping[str, tuple[str, Source]]:
-    """The spelling of each root field that entries share, and the place of its name."""
+    """The spelling of all that entries share, and the place of the root field that it is in."""
     try:
         documents: Iterable[Document] = read_text(data, file)
     except FilesError:
         return {}
     found: dict[str, tuple[str, Source]] = {}
     for document in documents:
-        for name in document.root.keys() - _OWN:
+        for name, value, source in _said(document):
             before = found.get(name)
-            text = (before[0] if before else "") + _spelling(document.root[name])
-            found[name] = text, before[1] if before else document.source((name,), key=True)
+            text = (before[0] if before else "") + str(canonical_json(value))
+            found[name] = text, before[1] if before else source
     return dict(sorted(found.items()))
 
 
-def _spelling(value: Any) -> str:
-    return str(canonical_json(value))
+def _said(document: Document) -> Iterator[tuple[str, Any, Source]]:
+    """What entries share, in parts: of a map each name by itself."""
+    for name in document.root.keys() - _OWN:
+        value, source = document.root[name], document.source((name,), key=True)
+        if isinstance(value, dict) and value:
+            yield from ((f"{name}.{each}", one, source) for each, one in value.items())
+        else:
+            yield name, value, source
+    pools = document.root.get("pools")
+    for number, entry in enumerate(pools if isinstance(pools, list) else ()):
+        if isinstance(entry, dict) and "forEach" in entry:
+            yield f"forEach of {entry.get('idempotencyKey')}", entry, document.source(("pools", number))
 
 
 def _line(source: Source, union: Union, side: Side) -> Source | None:

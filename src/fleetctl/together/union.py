@@ -4,7 +4,7 @@ policies, defaults and other shared parts reach the entries of others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -12,9 +12,11 @@ from tempfile import TemporaryDirectory
 from better_compute.domain.problems import Problem
 from fleetctl.base import git
 from fleetctl.base.branches import Branch
-from fleetctl.desired import Desired
+from fleetctl.desired import Desired, PoolEntry
 from fleetctl.desired.load import assemble
 from fleetctl.files import FilesError, read_fleet
+from fleetctl.files.walk import last_name
+from fleetctl.together.fields import same
 
 Files = Mapping[str, bytes]
 _EMPTY = "files.empty"
@@ -23,17 +25,26 @@ _EMPTY = "files.empty"
 @dataclass(frozen=True, slots=True)
 class Side:
     """One that has a part in the union: `ref` of None are the files at hand. `had`: what its files held where it left
-    the others; what differs from all of them is its own. `desired` is its fleet, None: none."""
+    the others, and `left` the fleets of these; what differs from all of them is its own. `desired` is its fleet, None:
+    none."""
 
     ref: str | None
     desired: Desired | None
     files: Files
     had: tuple[Files, ...]
+    left: tuple[Desired | None, ...] = ()
 
     def changed(self) -> list[str]:
         """The files that are its own, also those that it took away."""
         names = sorted(self.files.keys() | {file for had in self.had for file in had})
         return [file for file in names if all(had.get(file) != self.files.get(file) for had in self.had)]
+
+    def wrote(self) -> Iterator[PoolEntry]:
+        """The entries that are its own."""
+        left = [was.entries if was else {} for was in self.left]
+        for pool_id, entry in self.desired.entries.items() if self.desired else ():
+            if not any(same(entry, was.get(pool_id)) for was in left):
+                yield entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +59,12 @@ class Union:
     clash: tuple[str, ...] = ()
 
 
-def united(path: Path, ours: Desired, files: Files, branches: Sequence[Branch]) -> Union:
+def united(path: Path, ours: Desired, files: Files, branches: Sequence[Branch], *, empty_ok: bool = False) -> Union:
     """The union of the files at hand of the fleet at `path`, whose fleet is `ours`, and of what the branches changed.
-    Raises Stop where git cannot merge them."""
+    `empty_ok`: it may be left without a pool. Raises Stop where git cannot merge them."""
     had = tuple(each for branch in branches for each in branch.had)
-    own = Side(None, ours, files, had)
-    sides = (own, *(Side(each.ref, each.desired, each.files, each.had) for each in branches))
+    own = Side(None, ours, files, had, tuple(each for branch in branches for each in branch.left))
+    sides = (own, *(Side(each.ref, each.desired, each.files, each.had, each.left) for each in branches))
     whole, clash = dict(files), set[str]()
     for side in sides[1:]:
         clash |= _take(whole, side)
@@ -61,7 +72,7 @@ def united(path: Path, ours: Desired, files: Files, branches: Sequence[Branch]) 
     if clash or not whole:
         return Union(sides, whole, clash=tuple(sorted(clash)))
     try:
-        return Union(sides, whole, _loaded(path, whole, ours))
+        return Union(sides, whole, _loaded(path, whole, ours, empty_ok=empty_ok or any(map(_is_empty, sides))))
     except FilesError as error:
         return Union(sides, whole, problems=tuple(each for each in error.problems if each.rule != _EMPTY))
 
@@ -91,7 +102,12 @@ def _lines(ours: bytes | None, theirs: bytes | None, was: Iterable[bytes | None]
     return git.merged(ours, first, theirs)
 
 
-def _loaded(path: Path, files: Files, ours: Desired) -> Desired:
+def _is_empty(side: Side) -> bool:
+    """Whether it has no pool, which is no news of all together then."""
+    return side.desired is None or not side.desired.entries
+
+
+def _loaded(path: Path, files: Files, ours: Desired, *, empty_ok: bool) -> Desired:
     """The fleet of these files. Raises FilesError."""
     with TemporaryDirectory(prefix="fleet-union-") as directory:
         for file, data in files.items():
@@ -99,6 +115,6 @@ def _loaded(path: Path, files: Files, ours: Desired) -> Desired:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)
         whole = path.is_dir()
-        documents = read_fleet(Path(directory) if whole else Path(directory) / path.name)
-        found = assemble(documents, path if whole else path.parent, caller=ours.caller, empty_ok=True)
+        documents = read_fleet(Path(directory) if whole else Path(directory) / last_name(path))
+        found = assemble(documents, path if whole else path.parent, caller=ours.caller, empty_ok=empty_ok)
     return replace(found, server=ours.server)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -175,3 +176,16 @@ def test_a_single_file_may_be_a_link_beside_what_it_leads_to(tmp_path: Path) -> 
     (made.path / "link.yaml").symlink_to("real.yaml")
     made.commit(real=text("a"))
     assert keys(bases.at_ref(made.path / "link.yaml", "HEAD", caller=None)) == {"a"}
+
+
+def test_a_directory_whose_name_is_not_utf_8_is_told_with_escapes_and_found_by_these(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"was\xff")
+    path.mkdir()
+    (path / "fleet.yaml").write_text(text("a"))
+    for given in (path, tmp_path / "was\\xff"):
+        found = bases.at_dir(given, path.name, caller=None, files=tmp_path)
+        assert (found.ref, keys(found)) == ("was\\xff", {"a"})
+    (path / "fleet.yaml").write_text("pools: [{")
+    with pytest.raises(Stop) as stopped:
+        bases.at_dir(path, path.name, caller=None, files=tmp_path)
+    assert "was\\xff, cannot be read" in stopped.value.message

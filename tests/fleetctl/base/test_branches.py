@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fleetctl.base import bases
 from fleetctl.base.branches import Branch, branches
 from fleetctl.desired import Desired
 from fleetctl.errors import Stop
@@ -141,3 +143,13 @@ def test_a_shallow_clone_that_lacks_where_they_went_apart_is_an_error(repository
     clone.git("checkout", "-q", "own")
     with pytest.raises(Stop, match="is not whole here"):
         found(clone, "other")
+
+
+def test_a_branch_whose_name_is_not_utf_8_is_told_with_escapes(repository: Repository) -> None:
+    commit = branch(repository, "other", "a", "b")
+    ref = os.fsdecode(b"n\xff")
+    repository.git("branch", ref, "other")
+    made = branches(repository.path / "fleet", [ref], caller=None)
+    assert made.asked == {"n\\xff": commit}
+    assert [each.ref for each in made.found] == ["n\\xff"]
+    assert bases.at_ref(repository.path / "fleet", ref, caller=None).ref == "n\\xff"

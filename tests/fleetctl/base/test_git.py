@@ -29,13 +29,13 @@ def test_the_base_is_where_two_histories_went_apart(repository: Repository) -> N
     assert git.commit_at(repository.path, "main") != fork
 
 
-@pytest.mark.parametrize("ref", ["nowhere", "-n", "--all", "", "main:a.yaml", "a..b", "main\n", "\x00"])
+@pytest.mark.parametrize("ref", ["nowhere", "-n", "--all", "", "main:a.yaml", "a..b", "main\n", "^main", "\x00"])
 def test_a_revision_that_is_none_is_refused_with_advice(repository: Repository, ref: str) -> None:
     repository.commit(a="1")
     with pytest.raises(Stop) as stopped:
         git.merge_base(repository.path, ref)
     assert (stopped.value.rule, stopped.value.exit_code) == ("git.revision", 1)
-    near = 'did you mean "main"?' if ref == "main\n" else ""
+    near = 'did you mean "main"?' if ref in ("main\n", "^main") else ""
     assert stopped.value.hint == (near or "name a branch, a tag or a commit")
     repository.git("remote", "add", "upstream", "https://example.com/x.git")
     with pytest.raises(Stop) as stopped:
@@ -55,6 +55,8 @@ def test_a_slip_in_a_revision_is_met_with_the_nearest_one_before_a_fetch(reposit
 
     assert hint("mian") == 'did you mean "main"?'
     assert hint("v1.3") == 'did you mean "v1.2"?'
+    repository.git("tag", "content", "main:a.yaml")
+    assert hint("content") == "name a branch, a tag or a commit"
     repository.git("remote", "add", "origin", "https://example.com/x.git")
     repository.git("update-ref", "refs/remotes/origin/release", commit)
     assert hint("mian").startswith('did you mean "main"?; else `git fetch origin mian` first')

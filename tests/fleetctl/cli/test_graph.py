@@ -80,5 +80,14 @@ def test_what_mermaid_would_not_draw_is_said(fleet: Fleet) -> None:
     pools = (f"  - {{idempotencyKey: fra1-{n}, offers: [{offers}]}}\n" for n in range(251))
     fleet.make()
     fleet.write("".join(pools))
-    assert "502: --format svg draws all" in fleet.on("graph").err
+    assert "502; and 50,000 characters unless its maxTextSize says more" in fleet.on("graph").err
     assert fleet.on("graph", "--format", "svg").err == ""
+
+
+def test_a_flowchart_without_arrows_that_mermaid_would_not_read_is_said_to_be_one(fleet: Fleet) -> None:
+    fleet.make()
+    fleet.write("".join(f"  - {{idempotencyKey: fra1-{n}, offers: []}}\n" for n in range(1000)))
+    ran = fleet.on("graph")
+    said = f"Mermaid draws 50,000 characters unless its maxTextSize says more, and here are {len(ran.out):,}:"
+    assert ran.err.startswith(said)
+    assert fleet.on("graph", "--only", "key=fra1-1*").err == ""

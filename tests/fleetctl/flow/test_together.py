@@ -95,6 +95,13 @@ class TestOversell:
         said = "all pools at site_fra1 together promise 24 H100 GPUs, and their machines make 16"
         assert made.found[0].problem.message == said
 
+    def test_of_a_model_at_a_site_is_told_beside_a_pool_that_one_alone_oversells(self) -> None:
+        was = self.WAS
+        own = wish([offered("a", acme=32, globex=8), was[1]])
+        made = found(self.live(), own, branch("x", [was[0], offered("b", acme=20, globex=8)], was))
+        assert told(made) == [("warning", "together.oversell", [None, "x"])]
+        assert made.found[0].problem.message.startswith("all pools at site_fra1 together promise 68 H100 GPUs")
+
     def test_that_one_alone_makes_is_no_finding(self) -> None:
         case, was = self.live(), self.WAS
         own = wish([offered("a", acme=60, globex=8), was[1]], guards={"maxOversell": 1})
@@ -142,6 +149,14 @@ class TestGuards:
         strict = wish(self.WAS, "x", guards={"maxArchives": 0})
         made = found(self.live(), own, Branch("x", strict, (wish(self.WAS, guards={"maxArchives": 1}),)))
         assert told(made) == [("error", "guard.archives", [None, "x"])]
+
+    def test_checks_that_warn_are_told_where_only_all_break_them(self) -> None:
+        checks = [{"name": "few", "severity": "warn", "expr": "size(pools) <= 5", "message": "few pools"}]
+        own, more = [*self.WAS, offered("e")], [*self.WAS, offered("f")]
+        made = found(self.live(), wish(own, checks=checks), branch("x", more, self.WAS, checks=checks))
+        assert (told(made), made.blocked) == ([("warning", "check.few", [None, "x"])], False)
+        alone = branch("x", [*more, offered("g")], self.WAS, checks=checks)
+        assert told(found(self.live(), wish(own, checks=checks), alone)) == []
 
     def test_checks_that_one_adds_hold_for_what_another_does(self) -> None:
         check = {

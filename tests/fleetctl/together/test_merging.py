@@ -181,3 +181,30 @@ def test_a_branch_without_a_fleet_takes_away_what_it_began_with() -> None:
     was = wish([offered(acme=1)])
     assert not merged(was, [Branch("x", None, (was,))]).desired.entries
     assert merged(was, [Branch("x", None, (None,))]).desired == was
+
+
+def test_what_one_renames_and_others_change_is_one_pool() -> None:
+    was = [offered("a", acme=1, globex=1)]
+    renamed, changed = [offered("b", acme=1, globex=1, previously="a")], [offered("a", acme=1, globex=8)]
+    also = branch("y", [offered("a", acme=4, globex=1)], was)
+    for own, other in ((renamed, branch("x", changed, was)), (changed, branch("x", renamed, was))):
+        made = merged(wish(own), [other, also])
+        assert [entry.key for entry in made.desired.entries.values()] == ["b"]
+        assert quotas(made, "b") == {"acme": 4, "globex": 8}
+        assert made.desired.entries[pool_id("b")].pool_id == pool_id("b")
+        assert not made.clashes
+
+
+def test_wishes_of_a_pool_that_is_renamed_clash_with_those_who_have_it_under_the_old_key() -> None:
+    was = [offered("a", acme=1)]
+    renamed = branch("x", [offered("b", acme=4, previously="a")], was)
+    made = merged(wish([offered("a", acme=8)]), [renamed, branch("y", [offered("a", acme=9)], was)])
+    assert clashes(made) == {"a offers[acme].quota.gpu": [(None, 8), ("x", 4), ("y", 9)]}
+    gone = merged(wish([tombstone("a")]), [renamed])
+    assert clashes(gone) == {"a": [(None, "archived"), ("x", "changed")]}
+
+
+def test_a_pool_with_a_new_key_that_names_no_old_one_is_another() -> None:
+    was = [offered("a", acme=1)]
+    made = merged(wish([offered("b", acme=1)]), [branch("x", [offered("a", acme=8)], was)])
+    assert clashes(made) == {"a": [(None, "removed"), ("x", "changed")]}

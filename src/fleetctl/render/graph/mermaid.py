@@ -21,6 +21,8 @@ _SHAPES: Final[dict[Severity, tuple[str, str]]] = {
 }
 MOST: Final = 500
 """So many arrows are drawn where nobody says otherwise; Mermaid's own limit, which no flowchart can lift."""
+LONGEST: Final = 50_000
+"""So many characters are read, likewise."""
 _MARKUP = re.compile(r"[^A-Za-z0-9 .,:/()-]")
 """What may mean something in a label: markdown, HTML, or the end of it."""
 
@@ -37,11 +39,15 @@ def render(report: Report, _look: Look = PLAIN) -> str:
 
 
 def remarks(report: Report) -> tuple[str, ...]:
-    """What whoever asked for this format must know: that more is in the flowchart than Mermaid draws."""
-    if (number := dependencies(report)) <= MOST:
+    """What whoever asked for this format must know: that the flowchart is more than Mermaid draws."""
+    over = []
+    if (number := dependencies(report)) > MOST:
+        over.append(f"{MOST} dependencies unless its maxEdges says more, and here are {number:,}")
+    if (length := len(render(report))) > LONGEST:
+        over.append(f"{LONGEST:,} characters unless its maxTextSize says more, and here are {length:,}")
+    if not over:
         return ()
-    most = f"Mermaid draws {MOST} dependencies unless its maxEdges says more, and here are {number:,}"
-    return (f"{most}: --format svg draws all, --only a part of the fleet",)
+    return (f"Mermaid draws {'; and '.join(over)}: --format svg draws all, --only a part of the fleet",)
 
 
 def _class(severity: Severity) -> str:
