@@ -60,6 +60,14 @@ def check_rest(saved: SavedPlan, plan: Plan, client: Client) -> None:
         raise Stop(EXIT_STALE, message, details, NEW_PLAN, "plan.stale")
 
 
+def done_before(saved: SavedPlan, client: Client) -> frozenset[str]:
+    """The digests of the operations that earlier runs of the plan file did, whatever became of their objects since.
+    Raises ComputeError."""
+    events = history.every(client, {o.pool_id for o in saved.operations}, after=saved.sequence)
+    told = {str(e.via.get("operation")) for e in events if _is_own(e, saved) and e.actor_id == saved.scope.caller}
+    return frozenset(o.digest for o in saved.operations if o.digest in told)
+
+
 def told(events: Iterable[LastEvent], names: Mapping[str, str]) -> list[str]:
     """Which objects moved, and by whom: each event once, in their order. Of several offers that went with their pool
     there is one. `names`: of pools, by id."""

@@ -128,6 +128,11 @@ RUNNING: Final[Entries] = {
         "It is no pool of the files or the server, and no rule or code.",
         "Check the spelling, and --fleet.",
     ),
+    "plan.blocked": Entry(
+        "What is left of a plan file is blocked by a rule, a guard or a check, and earlier runs of it did the rest.",
+        "Nothing may pass that blocks; the report tells what was done all the same, so that it can be taken back.",
+        "The plan that the run printed says what blocks it.",
+    ),
     "plan.digest": Entry(
         "The plan is not the one that --expect approves.",
         "A digest stands for one change against one live state.",

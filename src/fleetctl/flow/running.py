@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 from better_compute.domain.policy.urls import mask_text
-from better_compute.domain.problems import ComputeError
+from better_compute.domain.problems import BLOCKED, ComputeError, Problem
 from fleetctl.apply import approval
 from fleetctl.apply.journal import Journal, Outcome, opened_journal
 from fleetctl.apply.saved import SavedPlan
+from fleetctl.apply.staleness import done_before
 from fleetctl.apply.writer import Writer, run
 from fleetctl.errors import (
+    ENDED,
     EXIT_BLOCKED,
     EXIT_ERROR,
     EXIT_INTERRUPTED,
@@ -32,12 +35,13 @@ from fleetctl.machine.signals import interruptible
 from fleetctl.outputs import Kept
 from fleetctl.plan import Plan
 from fleetctl.report.forms import ApprovedBy, PlanReport
-from fleetctl.report.of_apply import of_apply
+from fleetctl.report.of_apply import of_apply, of_refused
 from fleetctl.report.saved import file_bytes
 from fleetctl.session.opening import Session, read_again
 from fleetctl.undo import Back
 from fleetctl.words import short
 
+_BLOCKED = Problem(BLOCKED, "plan.blocked", "what is left to be done is blocked by a rule, a guard or a check")
 _BLOCKED_SINCE = "What blocks this plan is new since it was asked about: nothing was written"
 
 
@@ -95,9 +99,17 @@ def carried_out(
     made = make(session)
     report = made.report()
     # 6. Is it the one that was approved? Nothing is written before.
-    digest = _approved(saved, how.expect, made, report)
+    try:
+        digest = _approved(saved, how.expect, made, report)
+    except Stop as stop:
+        for remark in _kept_earlier(
+            saved, made, kept, Problem(ENDED[EXIT_STALE], stop.rule, stop.message, hint=stop.hint)
+        ):
+            session.request.tell(remark)
+        raise
     if made.plan.blocked:
-        return Finished(report, EXIT_BLOCKED, _why_blocked(saved, made) if saved else ())
+        remarks = _kept_earlier(saved, made, kept, _BLOCKED)
+        return Finished(report, EXIT_BLOCKED, (*(_why_blocked(saved, made) if saved else ()), *remarks))
     # 7. Ask; what somebody approves is judged once more, as it is by then.
     made = _answered(made, report, how, make)
     if made.plan.blocked:
@@ -130,6 +142,19 @@ def _why_blocked(saved: SavedPlan, made: Made) -> tuple[str, ...]:
     held = ", ".join(f"{base.ref} ({short(base.commit or '')})" for base in session.asked.held)
     beside = f"Guards of {held} hold here too, beside those of the plan's own base" if held else ""
     return tuple(filter(None, (lost, beside)))
+
+
+def _kept_earlier(saved: SavedPlan | None, made: Made, kept: Kept, why: Problem) -> tuple[str, ...]:
+    """A report of what earlier runs of the plan file did, kept where this one may not go on: theirs made room for one
+    of this run, and what no report tells of cannot be taken back."""
+    session = made.session
+    if saved is None or kept.path is None or not saved.is_sealed(session.live.instance.digest_key):
+        return ()
+    with suppress(ComputeError):  # why it may not go on is to be said, whatever else fails
+        if done := done_before(saved, session.plane):
+            report = of_refused(saved, done, made.plan, header(session), why)
+            return kept.write_done(lambda: file_bytes(report))[0]
+    return ()
 
 
 def _answered(shown: Made, report: PlanReport, how: How, make: Make) -> Made:

@@ -10,7 +10,7 @@ from better_compute.domain.problems import CONFLICT, VERSION_CONFLICT
 from fleetctl.outline import agreement
 from fleetctl.outline.head import outside
 from fleetctl.outline.operations import named
-from fleetctl.outline.problems import finding, place
+from fleetctl.outline.problems import finding, place, section
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
 from fleetctl.words import count, short
 
@@ -22,8 +22,7 @@ _REST = {
     False: "Run the same command again to go on: what is done is not done twice.",
     True: "The expected digest was of the whole change: plan again, and approve the digest of what is left.",
 }
-
-
+_EARLIER = "What they did can be taken back by this report, as far as nobody moved it since."
 _MOVED = "What changed meanwhile is not taken back: leave it out by --only or --except, or look at what was changed."
 
 
@@ -36,12 +35,12 @@ def progress(outcome: Outcome) -> tuple[Words, str]:
 
 
 def outline(report: ApplyReport, *, verbose: bool) -> Outline:
-    summary = report["summary"]
     return Outline(
         kind="apply",
         fleet=report["fleet"],
         opening=tuple(_opening(report)),
         sections=filled(
+            section([report["refused"]], "Refused", verbose=verbose) if report["refused"] else None,
             Section(title="Failed", items=tuple(_failed(report["failed"]))),
             _waiting("Blocked", report["blocked"], verbose),
             _waiting("Not started", report["notStarted"], verbose),
@@ -52,8 +51,7 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
         closing=(
             *(((_sum(report),),) if report["undo"] is None else _undone(report, report["undo"])),
             *_before(report["before"]),
-            *(agreement.left(report) if report["undo"] is None else ()),
-            *(((Words(_rest(report)),),) if summary["done"] < summary["operations"] else ()),
+            *(_closing(report) if report["refused"] is None else ((Words(_EARLIER),),)),
             (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True)),
         ),
     )
@@ -71,6 +69,13 @@ def _opening(report: ApplyReport) -> Iterator[Sentence]:
         )
 
 
+def _closing(report: ApplyReport) -> Iterator[Sentence]:
+    summary = report["summary"]
+    yield from agreement.left(report) if report["undo"] is None else ()
+    if summary["done"] < summary["operations"]:
+        yield (Words(_rest(report)),)
+
+
 def _before(outcomes: Sequence[Outcome]) -> Iterator[Sentence]:
     if outcomes:
         was = "was" if len(outcomes) == 1 else "were"
@@ -86,6 +91,8 @@ def _rest(report: ApplyReport) -> str:
 
 def _sum(report: ApplyReport) -> Words:
     summary = report["summary"]
+    if report["refused"] is not None:
+        return Words("Nothing was written by this run: it may not go on where earlier ones ended.", "bad")
     if not summary["operations"]:
         is_whole = agreement.is_whole(report)
         return (

@@ -92,6 +92,7 @@ def _of_plan(report: PlanReport) -> Iterator[Result]:
 
 
 def _of_apply(report: ApplyReport) -> Iterator[Result]:
+    yield from _problems([report["refused"]] if report["refused"] else (), "refused")
     for outcomes in (report["failed"], report["blocked"], report["notStarted"], report["done"]):
         yield from map(_outcome, outcomes)
     yield from map(_not_undone, report["undo"]["left"] if report["undo"] else ())

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from better_compute.domain.policy.secrets import mask_text
+from better_compute.domain.problems import Problem
 from fleetctl.apply.journal import Outcome, Status
 from fleetctl.apply.saved import SavedPlan
 from fleetctl.plan import Plan
@@ -43,6 +46,7 @@ def of_apply(
         "selection": parts.selection(plan.comparison, plan.comparison.differs_outside),
         "approvedBy": approved_by,
         "interrupted": interrupted,
+        "refused": None,
         "before": before,
         "done": by_status["done"],
         "failed": by_status["failed"],
@@ -51,6 +55,28 @@ def of_apply(
         "undo": None if back is None else _undo(back),
         "summary": _summary(plan, by_status),
     }
+    return _sealed(report, header)
+
+
+def of_refused(saved: SavedPlan, done: Collection[str], plan: Plan, header: Header, why: Problem) -> forms.ApplyReport:
+    """The report of a run of a plan file that may not go on: what earlier runs `done` by it, by digests, is told all
+    the same, so that it can be taken back. `plan` is the one that was made instead."""
+    report = of_apply(replace(plan, operations=()), (), header, "plan", None)
+    operations = saved.report["operations"]
+    rest = [_of_saved(one, "notStarted") for one in operations if one["digest"] not in done]
+    report |= {
+        "sequence": saved.sequence,
+        "digest": saved.digest,
+        "commit": saved.commit,
+        "refused": problems.problem(why),
+        "before": [_of_saved(one, "done") for one in operations if one["digest"] in done],
+        "notStarted": rest,
+        "summary": {**report["summary"], "operations": len(rest), "notStarted": len(rest)},
+    }
+    return _sealed(report, header)
+
+
+def _sealed(report: forms.ApplyReport, header: Header) -> forms.ApplyReport:
     report["seal"] = seal(report, header.digest_key)
     report["checksum"] = checksum(report)
     return report
@@ -59,27 +85,28 @@ def of_apply(
 def _before(saved: SavedPlan, plan: Plan) -> list[forms.Outcome]:
     """What earlier runs of a plan file did: all that is not to be done now, since this is the rest of it."""
     rest = {operation.digest for operation in plan.operations}
-    return [
-        {
-            "n": one["n"],
-            "action": one["action"],
-            "poolId": one["poolId"],
-            "key": one["key"],
-            "toTenantId": one["toTenantId"],
-            "digest": one["digest"],
-            "status": "done",
-            "found": False,
-            "note": "",
-            "problem": None,
-            "waitsFor": [],
-            "attempts": 0,
-            "meanwhile": [],
-            "inverse": one["inverse"],
-            "source": one["source"],
-        }
-        for one in saved.report["operations"]
-        if one["digest"] not in rest
-    ]
+    return [_of_saved(one, "done") for one in saved.report["operations"] if one["digest"] not in rest]
+
+
+def _of_saved(one: Mapping[str, Any], status: Status) -> forms.Outcome:
+    """What became of an operation of a plan file otherwise than by this run."""
+    return {
+        "n": one["n"],
+        "action": one["action"],
+        "poolId": one["poolId"],
+        "key": one["key"],
+        "toTenantId": one["toTenantId"],
+        "digest": one["digest"],
+        "status": status,
+        "found": False,
+        "note": "",
+        "problem": None,
+        "waitsFor": [],
+        "attempts": 0,
+        "meanwhile": [],
+        "inverse": one["inverse"],
+        "source": one["source"],
+    }
 
 
 def _lasting(outcome: Outcome, done: Collection[int]) -> list[str]:

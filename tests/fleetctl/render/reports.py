@@ -355,6 +355,7 @@ def an_apply(*outcomes: Any, **fields: Any) -> Any:
         "reason": None,
         "approvedBy": "plan",
         "interrupted": None if outcomes else "SIGTERM",
+        "refused": None,
         "before": [],
         **lists,
         "undo": None,

@@ -51,6 +51,7 @@ def an_apply(*outcomes: Outcome, interrupted: str | None = None, by: str = "hand
         "reason": None,
         "selection": None,
         "interrupted": interrupted,
+        "refused": None,
         "before": [],
         "sequence": 1,
         "digest": "abc",

@@ -72,9 +72,10 @@ ApprovedBy = Literal["plan", "digest", "hand"]
 class ApplyReport(Headed):
     """What an apply did. `approvedBy`: a plan file, an expected digest, or whoever ran it. `interrupted` names the
     signal that ended it early; `selection` of null: it was of the whole fleet. `before` holds what earlier runs of the
-    same plan file did, by its `n` there: no count has it. `sequence` is the owner's last event before all of it.
-    `undo`, of one that took another back: what, null for any other. `checksum` is of the whole report without itself,
-    and so is `seal`, under the tenant's key, so that `--undo` takes no other."""
+    same plan file did, by its `n` there: no count has it. `refused` says why this run of it may not go on, so that it
+    tells of them alone; null for any other. `sequence` is the owner's last event before all of it. `undo`, of one that
+    took another back: what, null for any other. `checksum` is of the whole report without itself, and so is `seal`,
+    under the tenant's key, so that `--undo` takes no other."""
 
     kind: Literal["apply"]
     sequence: int
@@ -87,6 +88,7 @@ class ApplyReport(Headed):
     selection: Selection | None
     approvedBy: ApprovedBy  # noqa: N815 (JSON is camelCase)
     interrupted: str | None
+    refused: Problem | None
     before: list[Outcome]
     done: list[Outcome]
     failed: list[Outcome]
