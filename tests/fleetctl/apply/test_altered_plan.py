@@ -37,7 +37,8 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "kind": ("id", "key"),
 }
 """Other values of fields that know a few alone."""
-MANY = 1000
+MANY, FEW = 1000, 200
+SEALS = {"the old seal": None, "another key": b"k" * 32, "an empty key": b""}
 BYTES = b'\x00 !"09Zaz{}\x7f\x80\xff\n'
 
 
@@ -199,8 +200,10 @@ def test_a_plan_as_it_was_made_is_approved(approved: Approved) -> None:
 
 @pytest.mark.parametrize(
     ("key", "number"),
-    [(None, MANY), (b"k" * 32, MANY), (b"", 100)],
-    ids=["the old seal", "another key", "an empty key"],
+    [
+        *(pytest.param(key, FEW, id=name) for name, key in SEALS.items()),
+        *(pytest.param(key, MANY, id=f"{name}, many", marks=pytest.mark.long) for name, key in SEALS.items()),
+    ],
 )
 def test_every_alteration_is_refused_whatever_it_is_of(approved: Approved, key: bytes | None, number: int) -> None:
     check_signed(approved, key, number)
