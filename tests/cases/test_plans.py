@@ -38,11 +38,6 @@ def refused(home: Home, *arguments: str | Path, **environ: str) -> str:
     return ran.err
 
 
-def limits(home: Home) -> dict[str, int]:
-    with home.hand() as client:
-        return client.pools.get(pool_id(KEY)).limits("acme")
-
-
 # K027: a saved plan is applied again.
 
 Hand = Callable[[Client], Any]
@@ -72,16 +67,6 @@ def test_k027_what_was_not_there_is_a_precondition_like_any_other(home: Home, ha
     with home.hand() as client:
         pools, _ = client.pools.all(owned=True)
     assert len(pools) == 1
-
-
-def test_k027_the_operators_quota_stays(home: Home) -> None:
-    home.wish(POOL)
-    file = saved(home)
-    home.apply("--plan", file)
-    with home.hand() as client:
-        call("quotas/set", toTenantId="acme", quota={"gpu": 16})(client)
-    refused(home, "--plan", file)
-    assert limits(home) == {"gpu": 16}
 
 
 # K028: a plan, or its digest, runs at what it was made for.

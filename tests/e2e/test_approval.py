@@ -239,25 +239,6 @@ def test_a_merge_that_plans_the_same_needs_a_new_plan_too(home: Home) -> None:
 # Replay.
 
 
-def test_k027_a_saved_plan_is_not_applied_again_over_a_change_by_hand(home: Home) -> None:
-    file = saved(home)
-    home.apply("--plan", file)
-    with home.hand() as client:
-        client.call("pools/offer", {"poolId": pool_id("fra1-a"), "toTenantId": "acme", "quota": {"gpu": 16}})
-    said = refused(home, "--plan", file)
-    assert "fra1-a for acme: pool.offered by sa_hand" in said
-
-
-def test_k027_a_saved_plan_does_not_make_an_archived_pool_again(home: Home) -> None:
-    file = saved(home)
-    home.apply("--plan", file)
-    with home.hand() as client:
-        client.call("pools/archive", {"poolId": pool_id("fra1-a")})
-    said = refused(home, "--plan", file)
-    assert "planned, and not to be done now: create fra1-a" in said
-    assert "fra1-a: pool.archived by sa_hand" in said
-
-
 def test_a_plan_that_is_done_is_done(home: Home) -> None:
     file = saved(home)
     home.apply("--plan", file)
