@@ -92,7 +92,7 @@ def test_a_comparison_that_tells_no_row_from_zero_breaks_the_law(home: Home, mon
                 yield Change((name, resource), before.get(resource, 0), after.get(resource, 0))
 
     monkeypatch.setattr("fleetctl.diff.fields.quota_changes", strict)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="where False = is_settled"):
         test_k017_no_row_and_a_row_of_zero_are_equal(home)
 
 

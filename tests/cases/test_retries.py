@@ -135,7 +135,7 @@ def test_k035_a_key_made_for_each_attempt_is_caught(each: Home, stage: Stage, mo
         return send(self, operation, json.dumps(body).encode())
 
     monkeypatch.setattr(Calls, "_send", anew)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="'create': 'failed'"):
         check_made_once(each, stage)
 
 
@@ -233,7 +233,7 @@ def check_waits(
     assert sent[0] == sent[1]
     longest = Retry(lambda _: None, lambda: 1.0, lambda: 0).backoff(1)
     least, most = (random * longest,) * 2 if wait is None else (wait, wait * 1.1)
-    assert least - 1e-6 <= stage.begun[1][0] - stage.seconds <= most + 1e-6
+    assert least - 1e-6 <= stage.begun[1][0] - stage.seconds <= most + 1e-6, "it waits another time"
 
 
 @pytest.mark.parametrize(("headers", "wait"), ODD, ids=lambda value: str(value)[:60])
@@ -272,7 +272,7 @@ def test_k039_a_wait_that_is_not_understood_is_caught(
 ) -> None:
     """The planted fault: it is nonsense, and chance alone says how long to wait."""
     monkeypatch.setattr(Retry, "_header", lambda *_: None)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="it waits another time"):
         check_waits(home, headers, wait, random=0.5)
 
 
@@ -402,7 +402,7 @@ def test_k042_a_removal_that_must_find_something_is_caught(
         return outcome
 
     monkeypatch.setattr(answers, "send", strict)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="'unoffer': 'failed'"):
         check_already_gone(each, stage)
 
 
@@ -456,5 +456,5 @@ def test_k044_an_answer_that_is_not_held_against_the_wish_is_caught(
 ) -> None:
     """The planted fault."""
     monkeypatch.setattr(answers, "_judged", lambda operation, _: Outcome(operation, "done"))
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"\('done', 'done'\) == \('failed', 'blocked'\)"):
         test_k044_a_key_that_somebody_used_for_something_else_is_not_told_as_created(home, stage)

@@ -209,14 +209,14 @@ class Home:
     def plan(self, *arguments: str | Path, code: int = 0) -> Ran:
         """A plan as JSON."""
         ran = self.run("plan", "--format", "json", *arguments)
-        assert ran.code == code, ran.said
+        assert ran.code == code, f"it ends with {ran.code}: {ran.said}"
         return ran
 
     def apply(self, *arguments: str | Path, code: int = 0) -> Ran:
         """An apply as JSON: its report, or the plan where it is blocked."""
         approved = {"--yes", "--plan", "--expect"} & {str(a) for a in arguments}
         ran = self.run("apply", "--format", "json", *(() if approved else ("--yes",)), *arguments)
-        assert ran.code == code, ran.said
+        assert ran.code == code, f"it ends with {ran.code}: {ran.said}"
         return ran
 
     def is_settled(self) -> bool:
@@ -252,7 +252,7 @@ def unchanged(home: Home) -> Iterator[None]:
     """Nothing is written to the control plane in this block."""
     before = home.dump()
     yield
-    assert home.dump() == before
+    assert home.dump() == before, "something was written"
 
 
 @contextmanager

@@ -140,5 +140,5 @@ def test_a_drift_that_asks_no_history_breaks_the_law(tmp_path: Path, monkeypatch
         client.call("pools/offer", {"poolId": pool_id("fra1-h100"), "toTenantId": "acme", "quota": {"gpu": 16}})
     check_drift(home.run("drift", "--format", "json"))
     monkeypatch.setattr("fleetctl.history.History.of", lambda *_: None)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="'pending' == 'changed'"):
         check_drift(home.run("drift", "--format", "json"))

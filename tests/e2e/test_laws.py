@@ -44,13 +44,14 @@ def settle(home: Home, fleet: Fleet, random: Random, *flags: str | Path) -> bool
 def check_settled(home: Home) -> None:
     """Nothing is left to do, whoever asks: no operation, no drift but of pools that left the files, no write."""
     plan = home.run("plan", "--detailed-exitcode", "--format", "json", *ALLOWED)
-    assert (plan.code, plan.report["operations"]) == (0, []), plan.said
+    assert not plan.report["operations"], f"something is left to do: {plan.said}"
+    assert plan.code == 0, plan.said
     drift = home.run("drift", "--format", "json").report["drift"]
     assert {one["kind"] for one in drift} <= {"removed"}
     before = home.dump()
     again = home.apply(*ALLOWED).report
     assert again["summary"]["operations"] == 0
-    assert home.dump() == before
+    assert home.dump() == before, "something was written"
 
 
 def by_hand(home: Home, given: list[Command]) -> None:
@@ -136,7 +137,7 @@ def test_what_is_compared_but_never_sent_breaks_the_law(monkeypatch: pytest.Monk
 def test_values_compared_as_they_are_written_break_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: equal values in other words are written again and again."""
     monkeypatch.setattr("fleetctl.diff.pools.policy_changes", _always)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="something is left to do"):
         law((FLEET, [], FLEET), Random(0))
 
 
@@ -157,5 +158,5 @@ def test_a_plan_that_writes_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> N
         assert settle(home, FLEET, Random(0))
         check_settled(home)
         monkeypatch.setattr(live, "read", read)
-        with pytest.raises(AssertionError):
+        with pytest.raises(AssertionError, match="something was written"):
             check_settled(home)

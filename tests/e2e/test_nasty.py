@@ -133,7 +133,7 @@ def check_said(ran: Ran) -> None:
     assert not CONTROL.search(ran.said), ran
     if ran.code in (1, 3):
         said = ran.err if ran.code == 1 else ran.out
-        assert PLACE.search(said) or TARGET.search(said), said
+        assert PLACE.search(said) or TARGET.search(said), f"it says no place: {said}"
     if ran.code == 4:
         assert "this is" in ran.err, ran.err
 
@@ -228,7 +228,7 @@ def test_a_reader_that_forgets_where_breaks_the_law(monkeypatch: pytest.MonkeyPa
     """The planted fault: problems lose their source on the way to people."""
     check_some()
     monkeypatch.setattr("fleetctl.report.problems.source", lambda _: None)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="it says no place"):
         check_some()
 
 

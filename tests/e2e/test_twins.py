@@ -65,7 +65,7 @@ def check_snapshot(home: Home, live: dict[str, Any]) -> None:
     file = home.database.parent / "live.json"
     assert home.run("snapshot", "--out", file).code == 0
     again = seen(home, "--snapshot", file)
-    assert {**again, "unchecked": 0} == {**live, "unchecked": 0}
+    assert {**again, "unchecked": 0} == {**live, "unchecked": 0}, "the snapshot has another plan"
     assert again["unchecked"] >= bool(live["operations"])  # whether the caller may do it, a file does not say
     file.unlink()
 
@@ -89,7 +89,7 @@ def check_templates(home: Home, fleet: Fleet, random: Random, live: dict[str, An
         pool["forEach"] = variables
     spelt(home, Fleet(made.root, []), random)
     (home.directory / "pools.yaml").write_text(_document(made))
-    assert seen(home) == live
+    assert seen(home) == live, "templates have another plan"
 
 
 def check_export(home: Home) -> None:
@@ -97,7 +97,7 @@ def check_export(home: Home) -> None:
     out = home.database.parent / "exported"
     assert home.run("export", "--out", out).code == 0
     home.directory = out
-    assert seen(home)["operations"] == []
+    assert seen(home)["operations"] == [], "what was exported changes something"
     assert home.run("fmt", "--check").code == 0
     shutil.rmtree(out)
 
@@ -135,7 +135,7 @@ def test_a_snapshot_that_forgets_breaks_the_law(monkeypatch: pytest.MonkeyPatch)
         return saved
 
     monkeypatch.setattr(snapshot, "read", read)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="the snapshot has another plan"):
         twins((FLEET, HAND, FLEET), Random(0))
 
 
@@ -145,7 +145,7 @@ def test_a_template_that_loses_a_value_breaks_the_law(monkeypatch: pytest.Monkey
     monkeypatch.setattr(
         templates, "_fill", lambda value, filled, memo: real(value, dict.fromkeys(filled, "H200"), memo)
     )
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="templates have another plan"):
         twins((FLEET, HAND, FLEET), Random(0))
 
 
@@ -159,5 +159,5 @@ def test_an_export_that_leaves_out_a_field_breaks_the_law(monkeypatch: pytest.Mo
         ]
 
     monkeypatch.setattr(export, "entries", entries)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="what was exported changes something"):
         twins((FLEET, HAND, FLEET), Random(0))

@@ -110,7 +110,7 @@ def test_a_connection_that_fails_is_told_without_where(server: Server) -> None:
 
 def test_an_error_that_is_told_as_it_is_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Webhook, "_clean", lambda _, text: text)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"'127\.0\.0\.1' not in"):
         refusal(lambda: Webhook.at("http://127.0.0.1:1").post(b"{}", {}))
 
 

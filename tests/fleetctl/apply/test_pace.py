@@ -303,17 +303,17 @@ def _each_halves(pace: Pace, _: int) -> bool:
     return True
 
 
-FAULTS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "each refusal of a burst halves": ("refused", _each_halves),
-    "nothing halves": ("refused", lambda *_: False),
-    "what was asked for one call holds for that one alone": ("hold", lambda *_: None),
-    "what was lost is not regained": ("answered", lambda *_: None),
+FAULTS: dict[str, tuple[str, Callable[..., Any], str]] = {
+    "each refusal of a burst halves": ("refused", _each_halves, r"\[4, 2, 1, .* == \[4\]"),
+    "nothing halves": ("refused", lambda *_: False, r"\[\] == \[4\]"),
+    "what was asked for one call holds for that one alone": ("hold", lambda *_: None, r"\[0.1, .* == \[\]"),
+    "what was lost is not regained": ("answered", lambda *_: None, "4 == 8"),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_pace_that_is_wrong_breaks_the_laws(home: Home, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, planted = FAULTS[fault]
+    name, planted, seen = FAULTS[fault]
     monkeypatch.setattr(Pace, name, planted)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=seen):
         laws(home)

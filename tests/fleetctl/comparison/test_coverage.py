@@ -90,7 +90,7 @@ def test_only_all_is_a_hundred_percent() -> None:
 
 def test_a_share_that_is_rounded_to_the_nearest_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Coverage, "percent", property(lambda it: round(100 * it.named / it.live, 1)))
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="99999 == 100000"):
         check_that_only_all_is_a_hundred(live=100_000)
 
 

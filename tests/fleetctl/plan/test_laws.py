@@ -211,7 +211,7 @@ def test_without_dependencies_some_half_is_not_legal() -> None:
     free = [replace(operation, depends_on=()) for operation in plan.operations]
     halves = list(admitted(free))
     assert len(halves) > len(list(admitted(plan.operations)))
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"offer\.single"):
         run_each(plane, plan, halves)
 
 

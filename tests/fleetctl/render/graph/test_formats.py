@@ -103,7 +103,7 @@ def shape(name: str, text: str) -> str:
 def test_a_name_that_is_not_escaped_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: what reads the drawings here takes no markup."""
     monkeypatch.setattr(mermaid, "_label", lambda text: text)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r'n1\["create "'):
         READ["mermaid"](drawn("mermaid", poisoned(a_plan(), HOSTILE["quotes"])))
 
 
