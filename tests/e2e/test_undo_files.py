@@ -129,6 +129,14 @@ def test_an_emptied_file_may_have_lost_a_guard_and_takes_nothing(home: Home) -> 
     assert "more.yaml:1:1: nothing is said here" in refused(home, file, code=3)
 
 
+def test_a_control_plane_that_is_not_there_is_not_made_to_take_something_back(home: Home) -> None:
+    file = applied(home)
+    home.database.unlink()
+    ran = home.run("apply", "--undo", file, "--yes")
+    assert (ran.code, home.database.exists()) == (4, False)
+    assert "the plan or report is of another control plane" in ran.err
+
+
 @pytest.mark.parametrize("text", ["", "pools: [\n", json.dumps({"apiVersion": "fleet/v1", "pools": []})])
 def test_files_that_do_not_say_who_applies_or_are_broken_are_refused_and_it_is_said_what_they_are_for(
     home: Home, text: str

@@ -90,7 +90,7 @@ class TestWithoutAControlPlane:
         before = sorted(home.directory.parent.rglob("*"))
         ran = home.run("apply", "--plan", path)
         assert (ran.code, ran.out) == (4, ""), ran.said
-        assert "there is no ../plane.db: the plan was made for another control plane" in ran.err
+        assert "there is no ../plane.db: the plan or report is of another control plane" in ran.err
         assert "give --server URL" in ran.err
         assert sorted(home.directory.parent.rglob("*")) == before
 

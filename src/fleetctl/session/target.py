@@ -158,8 +158,10 @@ def made(server: Embedded, directory: Path) -> str:
 
 def missing(server: Embedded, directory: Path) -> Stop:
     """Of an embedded control plane that is not there, where only one that is will do."""
-    message = f"there is no {_from(server.database, directory)}: the plan was made for another control plane"
-    hint = "give --server URL where it was made for a served one; else make a new plan"
+    message = f"there is no {_from(server.database, directory)}: the plan or report is of another control plane"
+    hint = (
+        "give --server URL where it is of a served one; else make a new plan, or find the files that the report is of"
+    )
     return Stop(EXIT_STALE, message, hint=hint, rule="plan.target")
 
 
