@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event
 from typing import NamedTuple
 
 import httpx
@@ -73,8 +72,6 @@ def _once(directory: Path, template: Path, *, is_bare: bool) -> float:
                         parallelism=PARALLEL,
                         change=_change(plan),
                         journal=Journal(BytesIO(), SYSTEM.clock, plan.digest),
-                        progress=lambda _: None,
-                        stop=Event(),
                     )
                     start = time.perf_counter()
                     outcomes = run(plan, writer)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Event
 from typing import IO, Any
 
 import httpx
@@ -83,26 +82,30 @@ def planned(home: Home) -> Plan:
         return make(load(home.directory), read(client, "", "root"))
 
 
-def apply_over(
-    home: Home,
-    bend: Bend,
+def apply_by(
     plan: Plan,
+    client: Client,
+    executor: Executor,
     *,
+    clock: Callable[[], int] = lambda: 1,
     parallelism: int = 4,
     digest: str | None = None,
-    stop: Event | None = None,
-    progress: Callable[[Outcome], None] = lambda _: None,
     journal: IO[bytes] | None = None,
+    **settings: Any,
 ) -> tuple[Outcome, ...]:
-    """Apply a plan over a bent network; under another digest than its own when one is given."""
+    """Apply a plan; under another digest than its own when one is given. `settings` are the writer's."""
+    writer = Writer(
+        client=client,
+        executor=executor,
+        parallelism=parallelism,
+        change={"fleet": plan.scope.fleet, "digest": digest or plan.digest},
+        journal=Journal(journal, clock, plan.digest),
+        **settings,
+    )
+    return run(plan, writer)
+
+
+def apply_over(home: Home, bend: Bend, plan: Plan, *, parallelism: int = 4, **settings: Any) -> tuple[Outcome, ...]:
+    """Apply a plan over a bent network."""
     with edged(home, bend) as client, ThreadPoolExecutor(parallelism) as executor:
-        writer = Writer(
-            client=client,
-            executor=executor,
-            parallelism=parallelism,
-            change={"fleet": plan.scope.fleet, "digest": digest or plan.digest},
-            journal=Journal(journal, lambda: 1, plan.digest),
-            progress=progress,
-            stop=stop or Event(),
-        )
-        return run(plan, writer)
+        return apply_by(plan, client, executor, parallelism=parallelism, **settings)

@@ -21,9 +21,8 @@ from tempfile import TemporaryDirectory
 from better_compute.domain.problems import OTHER_INSTANCE, ComputeError
 from fleetctl import preflight
 from fleetctl.apply import approval
-from fleetctl.apply.journal import Journal
+from fleetctl.apply.journal import Outcome
 from fleetctl.apply.saved import SavedPlan
-from fleetctl.apply.writer import Writer, run
 from fleetctl.consequences import Consequences
 from fleetctl.desired import Desired
 from fleetctl.desired.load import assemble
@@ -35,6 +34,7 @@ from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
 from fleetctl.report.plan_file import saved_plan
 from fleetctl.report.saved import file_bytes
+from tests.e2e.edge import apply_by
 from tests.simulation.fleets import Entries, fleet
 from tests.simulation.network import LATE, Line
 from tests.simulation.scheduler import SimulatedEvent, Workers
@@ -191,7 +191,7 @@ def _applied(made: World, plan: Plan) -> bool:
     """Whether all of a plan was done. Holds of every apply: what is told to be done is, and so many calls were made as
     report and journal tell."""
     begin, stream = len(made.network.trace), BytesIO()
-    outcomes = run(plan, _writer(made, plan, stream))
+    outcomes = _run(made, plan, stream)
     done = made.carried_out()
     calls = Counter(line.change for line in made.network.trace[begin:] if line.fault != LATE)
     lines = map(json.loads, stream.getvalue().splitlines())
@@ -209,15 +209,15 @@ def _applied(made: World, plan: Plan) -> bool:
     return all(outcome.status == "done" for outcome in outcomes)
 
 
-def _writer(made: World, plan: Plan, journal: BytesIO) -> Writer:
+def _run(made: World, plan: Plan, journal: BytesIO) -> tuple[Outcome, ...]:
     scheduler = made.scheduler
-    return Writer(
-        client=made.client(),
-        executor=Workers(scheduler),
+    return apply_by(
+        plan,
+        made.client(),
+        Workers(scheduler),
+        clock=scheduler.clock,
         parallelism=scheduler.random.choice((1, 4, 10)),
-        change={"fleet": plan.scope.fleet, "digest": plan.digest},
-        journal=Journal(journal, scheduler.clock, plan.digest),
-        progress=lambda _: None,
+        journal=journal,
         stop=SimulatedEvent(scheduler),
         wait=scheduler.wait,
         monotonic=scheduler.monotonic,

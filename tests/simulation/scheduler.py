@@ -179,13 +179,18 @@ class Workers(futures.Executor):
 
 
 class SimulatedEvent(Event):
-    """An event whose waits take the scheduler's time. Nobody sets it while somebody waits."""
+    """An event whose waits take the scheduler's time."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         super().__init__()
-        self._scheduler = scheduler
+        self._scheduler, self._told = scheduler, Future[None]()
+
+    def set(self) -> None:
+        if not self.is_set():
+            super().set()
+            self._told.set_result(None)
+            self._scheduler.finished()
 
     def wait(self, timeout: float | None = None) -> bool:
-        assert timeout is not None
-        self._scheduler.sleep(timeout)
+        self._scheduler.wait([self._told], timeout)
         return self.is_set()

@@ -54,6 +54,14 @@ def test_what_is_due_is_done_whoever_runs_then() -> None:
     assert done == [(3.0, 0)]
 
 
+def test_who_waits_for_an_event_goes_on_once_it_is_set() -> None:
+    scheduler = Scheduler(Random(1), 0.0)
+    event = SimulatedEvent(scheduler)
+    scheduler.after(3.0, event.set)
+    assert event.wait(5.0)
+    assert scheduler.now == 3.0
+
+
 def test_what_a_worker_raises_is_its_futures() -> None:
     scheduler = Scheduler(Random(1), 0.0)
     future = Workers(scheduler).submit(int, "x")

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from operator import attrgetter
 from threading import Event
@@ -39,8 +39,8 @@ class Writer:
     parallelism: int
     change: Mapping[str, Any]
     journal: Journal
-    progress: Progress
-    stop: Event
+    progress: Progress = lambda _: None
+    stop: Event = field(default_factory=Event)
     wait: Callable[..., Any] = wait
     monotonic: Callable[[], float] = time.monotonic
 

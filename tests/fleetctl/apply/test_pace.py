@@ -208,7 +208,7 @@ def test_it_goes_back_to_as_many_as_it_may_and_never_beyond(home: Home, stage: S
     assert done(stage.applied(many(home, 60), bend, parallelism=6))
     under_way = [n for _, n in stage.begun]
     assert max(under_way) == 6
-    assert under_way[-10:] == [6] * 10
+    assert max(under_way[-10:]) == 6
 
 
 def test_one_call_at_a_time_is_made_where_the_control_plane_takes_no_more(home: Home, stage: Stage) -> None:

@@ -1,108 +1,78 @@
-"""An apply on a clock of its own: no thread is started, calls take as long as a test says, and waits take no time."""
+"""An apply on a clock of its own: one thing happens at a time, calls take as long as a test says, and waits take no
+time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field, replace
-from heapq import heappop, heappush
-from io import BytesIO
-from itertools import count
-from math import inf
-from threading import Event
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 from better_compute.client import Client, Retry
-from fleetctl.apply.journal import Journal, Outcome
-from fleetctl.apply.writer import Writer, run
-from tests.e2e.edge import Bend, edged, planned
+from fleetctl.apply.journal import Outcome
+from tests.e2e.edge import Bend, apply_by, edged, planned
 from tests.e2e.homes import Home
-from tests.simulation.scheduler import Waited
+from tests.simulation.scheduler import Scheduler, SimulatedEvent, Workers
 
-BEGIN = 1_800_000_000.0
-"""Epoch seconds at which the clock stands at first: 2027-01-15 08:00:00."""
+BEGIN = 1_800_000_000_000
+"""Epoch milliseconds at which the clock stands at first: 2027-01-15 08:00:00."""
 
 
-@dataclass
-class Stage(Executor):
+class Stage(Workers):
     """What an apply waits with. A call ends `seconds` after it began, and is made in that moment; `begun` are the
-    moments at which calls began, and how many were under way by then."""
+    moments at which calls began, and how many were under way by then. What is due at one moment is done in the order in
+    which it was asked for."""
 
-    seconds: float = 0.1
-    now: float = 0.0
-    begun: list[tuple[float, int]] = field(default_factory=list)
-    stop: Event = field(default_factory=Event)
-    under_way: int = 0
-    _agenda: list[tuple[float, int, Callable[[], object]]] = field(default_factory=list)
-    _naps: list[Future[Any]] = field(default_factory=list)
-    _order: count[int] = field(default_factory=count)
+    def __init__(self, seconds: float = 0.1) -> None:
+        self._scheduler = Scheduler(_FirstOnes(), 0.0)
+        super().__init__(self._scheduler)
+        self.stop = SimulatedEvent(self._scheduler)
+        self.seconds, self.under_way = seconds, 0
+        self.begun: list[tuple[float, int]] = []
 
-    def at(self, moment: float, action: Callable[[], object]) -> None:
-        heappush(self._agenda, (moment, next(self._order), action))
+    @property
+    def now(self) -> float:
+        return self._scheduler.now
+
+    def at(self, moment: float, action: Callable[[], None]) -> None:
+        self._scheduler.after(moment - self.now, action)
 
     def submit(self, work: Callable[..., Any], /, *arguments: Any, **__: Any) -> Future[Any]:
-        future: Future[Any] = Future()
         if work == self.stop.wait:
-            self._naps.append(future)
-            self.at(self.now + arguments[0], lambda: _end(future, is_stopped=False))
-            return future
+            return super().submit(work, *arguments)
         self.under_way += 1
         self.begun.append((self.now, self.under_way))
 
-        def call() -> None:
-            result = work(*arguments)
-            self.under_way -= 1
-            future.set_result(result)
+        def call() -> Any:
+            self._scheduler.sleep(self.seconds)
+            try:
+                return work(*arguments)
+            finally:
+                self.under_way -= 1
 
-        self.at(self.now + self.seconds, call)
-        return future
-
-    def wait(self, futures: Collection[Future[Any]], timeout: float | None = None, **__: Any) -> Waited:
-        end = inf if timeout is None else self.now + timeout
-        while not (done := [future for future in futures if future.done()]):
-            if not self._agenda or self._agenda[0][0] > end:
-                assert end < inf, "it waits for what never comes"
-                self.now = end
-                break
-            self.now, _, action = heappop(self._agenda)
-            action()
-            for nap in self._naps if self.stop.is_set() else ():
-                _end(nap, is_stopped=True)
-        return Waited(done, [future for future in futures if not future.done()])
+        return super().submit(call)
 
     def clock(self) -> int:
-        return round((BEGIN + self.now) * 1000)
+        return BEGIN + self._scheduler.clock()
 
-    def applied(
-        self,
-        home: Home,
-        bend: Bend,
-        *,
-        parallelism: int = 4,
-        random: float = 0.0,
-        journal: BytesIO | None = None,
-        progress: Callable[[Outcome], None] = lambda _: None,
-    ) -> tuple[Outcome, ...]:
+    def applied(self, home: Home, bend: Bend, *, random: float = 0.0, **settings: Any) -> tuple[Outcome, ...]:
         """Apply what the home's files ask for. `random` is what the client's chance gives."""
-        plan = planned(home)
+        plan, scheduler = planned(home), self._scheduler
         with edged(home, bend) as client:
-            writer = Writer(
-                client=Client(replace(client.calls, retry=Retry(_never, lambda: random, self.clock))),
-                executor=self,
-                parallelism=parallelism,
-                change={"fleet": plan.scope.fleet, "digest": plan.digest},
-                journal=Journal(journal, self.clock, plan.digest),
-                progress=progress,
-                stop=self.stop,
-                wait=self.wait,
-                monotonic=lambda: self.now,
-            )
-            return run(plan, writer)
+            timed = Client(replace(client.calls, retry=Retry(_never, lambda: random, self.clock)))
+            times: dict[str, Any] = {"stop": self.stop, "wait": scheduler.wait, "monotonic": scheduler.monotonic}
+            return apply_by(plan, timed, self, clock=self.clock, **times, **settings)
 
 
-def _end(nap: Future[Any], *, is_stopped: bool) -> None:
-    if not nap.done():
-        nap.set_result(is_stopped)
+class _FirstOnes(Random):
+    """Draws nothing: whatever was first is first."""
+
+    def randrange(self, *_: Any, **__: Any) -> int:
+        return 0
+
+    def shuffle(self, x: Any) -> None:
+        pass
 
 
 def _never(_: float) -> None:
