@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fleetctl.apply import staleness
+from fleetctl.apply.saved import SavedPlan
 from fleetctl.history import History
 from tests.e2e.homes import H100, Home, entry, pool_id, unchanged
 from tests.e2e.partly import copied, do
@@ -378,7 +378,7 @@ def test_a_tenant_that_is_gone_is_found_before_the_first_write(home: Home, file:
 def test_what_anybody_did_taken_for_one_s_own_breaks_the_law(
     home: Home, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staleness, "_is_own", lambda *_: True)
+    monkeypatch.setattr(SavedPlan, "is_own", lambda *_: True)
     with pytest.raises(AssertionError, match=r"^it ends with 0: "):
         check(home, file, "globex is withdrawn", ACTORS["another run"], is_begun=False)
 

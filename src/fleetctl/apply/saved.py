@@ -5,10 +5,11 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 from fleetctl.errors import EXIT_STALE, Stop
-from fleetctl.history import Subject
+from fleetctl.history import LastEvent, Subject
 from fleetctl.plan import Scope
 from fleetctl.plan.operation import Action
 from fleetctl.request import WHOLE, Frame
@@ -52,13 +53,15 @@ class Refusal:
 @dataclass(frozen=True, kw_only=True)
 class Saved:
     """A file that is acted on: of the files and the control plane of `scope`, by the digest that events name, on the
-    live state of `sequence`; `commit` is that of the files, if they have one, and `report` the file itself."""
+    live state of `sequence`. `commit` is that of the files, if they have one, and `report` the file itself, which
+    approves the `operations`, or tells what became of them."""
 
     refusal: ClassVar[Refusal]
     scope: Scope
     digest: str
     sequence: int
     commit: str | None
+    operations: tuple[SavedOperation, ...]
     report: Mapping[str, Any] = field(repr=False)
 
     def check_target(self, now: Scope) -> None:
@@ -72,6 +75,21 @@ class Saved:
         """Whether it is to the byte what a run wrote that could read the control plane's key; its seal is anybody's
         text. Until that is known nothing that it says may be acted on."""
         return hmac.compare_digest(seal(self.report, key).encode(), self.report["seal"].encode())
+
+    def is_own(self, event: LastEvent) -> bool:
+        """Whether an event is of this plan's, or this apply's, doing. Whoever is not its caller may say the same of a
+        change, and it is not."""
+        return event.via.get("digest") == self.digest and event.actor_id == self.scope.caller
+
+    def done_by(self, event: LastEvent) -> str | None:
+        """The digest of the operation that an event is of; None: it is of none of these."""
+        operation = event.via.get("operation")
+        is_one = isinstance(operation, str) and operation in self._digests
+        return operation if is_one and self.is_own(event) else None
+
+    @cached_property
+    def _digests(self) -> frozenset[str]:
+        return frozenset(one.digest for one in self.operations)
 
     def unsealed(self) -> Stop:
         """The end of a run that can act on nothing that it says."""
@@ -91,7 +109,6 @@ class SavedPlan(Saved):
     inputs: str
     url: str
     expires_at: int | None
-    operations: tuple[SavedOperation, ...]
     frame: Frame = WHOLE
     allow: Mapping[str, int] = field(default_factory=dict)
     reason: str | None = None

@@ -28,9 +28,9 @@ def check_again(saved: SavedPlan, plan: Plan, client: Client) -> None:
     firsts = [o for o in plan.operations if o.precondition.get("offerVersion") == 0 and o.pool_id not in born]
     names, subjects = {o.pool_id: o.name for o in firsts}, {o.subject for o in firsts}
     events = [event for event in history.every(client, names, after=saved.sequence) if event.subject in subjects]
-    before = {event.subject for event in events if _is_own(event, saved)}
+    before = {event.subject for event in events if saved.is_own(event)}
     last = {event.subject: event for event in events}
-    undone = [event for event in last.values() if event.subject in before and not _is_own(event, saved)]
+    undone = [event for event in last.values() if event.subject in before and not saved.is_own(event)]
     if undone:
         message = "the plan is stale: it was carried out before, and what it did was taken back since"
         held = len(plan.operations) - len(undone)
@@ -52,7 +52,7 @@ def check_rest(saved: SavedPlan, plan: Plan, client: Client) -> None:
     if differing:
         # An archive stands on the pool's offers and rows too, which are other objects: nothing else tells who moved it.
         events += last.of_pools({operation.pool_id for operation in rest if operation.action == "archive"})
-    moved = [event for event in events if not _is_own(event, saved)]
+    moved = [event for event in events if not saved.is_own(event)]
     if moved or differing:
         message = "the plan is stale: the live state is not the one it was made for"
         kept = _holding(_held(rest, plan, last, saved), len(saved.operations) - len(rest))
@@ -64,8 +64,7 @@ def done_before(saved: SavedPlan, client: Client) -> frozenset[str]:
     """The digests of the operations that earlier runs of the plan file did, whatever became of their objects since.
     Raises ComputeError."""
     events = history.every(client, {o.pool_id for o in saved.operations}, after=saved.sequence)
-    told = {str(e.via.get("operation")) for e in events if _is_own(e, saved) and e.actor_id == saved.scope.caller}
-    return frozenset(o.digest for o in saved.operations if o.digest in told)
+    return frozenset(digest for event in events if (digest := saved.done_by(event)))
 
 
 def told(events: Iterable[LastEvent], names: Mapping[str, str]) -> list[str]:
@@ -112,7 +111,7 @@ def _held(rest: Sequence[SavedOperation], plan: Plan, last: History, saved: Save
     """How many operations are to be done now as they were planned, and nobody else touched what they change."""
     wanted = {operation.digest for operation in plan.operations}
     events = ((operation, last.of(operation.subject)) for operation in rest)
-    return sum(o.digest in wanted and (event is None or _is_own(event, saved)) for o, event in events)
+    return sum(o.digest in wanted and (event is None or saved.is_own(event)) for o, event in events)
 
 
 def _holding(held: int, done: int) -> str:
@@ -124,8 +123,4 @@ def _holding(held: int, done: int) -> str:
 def _is_done(operation: SavedOperation, last: History, saved: SavedPlan) -> bool:
     """By this very plan: the last event of the object names it. That the object is as wished was seen before."""
     event = last.of(operation.subject)
-    return event is not None and _is_own(event, saved)
-
-
-def _is_own(event: LastEvent, saved: SavedPlan) -> bool:
-    return event.via.get("digest") == saved.digest
+    return event is not None and saved.is_own(event)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from better_compute.domain.problems import Source
 from fleetctl.apply.saved import Refusal, Saved, SavedOperation
 from fleetctl.desired import Desired
-from fleetctl.history import LastEvent
 from fleetctl.live import Live
 from fleetctl.plan import Inverse, scope_of
 
@@ -36,20 +34,8 @@ class Applied(Saved):
     refusal: ClassVar = Refusal("report", "applied to", "report.target", "report.file", _AS_WRITTEN)
     operations: tuple[Done, ...]
 
-    @cached_property
-    def _digests(self) -> frozenset[str]:
-        return frozenset(one.digest for one in self.operations)
-
     def check(self, files: Desired, live: Live) -> None:
         """Raises Stop where it is not of this fleet at this control plane, or was altered."""
         self.check_target(scope_of(files, live))
         if not self.is_sealed(live.instance.digest_key):
             raise self.unsealed()
-
-    def done_by(self, event: LastEvent) -> str | None:
-        """The digest of the operation that an event is of; None: it is of none of these. Whoever is not the apply's
-        caller may say the same of a change, and it is not the apply's."""
-        operation, is_own = event.via.get("operation"), event.actor_id == self.scope.caller
-        if event.via.get("digest") != self.digest or not isinstance(operation, str) or not is_own:
-            return None
-        return operation if operation in self._digests else None

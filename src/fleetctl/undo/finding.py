@@ -122,8 +122,7 @@ def _of_other_runs(applied: Applied, files: Desired, live: Live, last: History) 
         event = last.of(subject)
         if event is None or event.subject != subject or event.type not in _ACTIONS:
             continue
-        is_own = event.via.get("digest") == applied.digest and event.actor_id == applied.scope.caller
-        if is_own and applied.done_by(event) is None:
+        if applied.is_own(event) and applied.done_by(event) is None:
             yield _untold(event, files, live)
 
 

@@ -138,6 +138,15 @@ def test_an_object_that_was_done_and_then_moved_makes_it_stale(home: Home, name:
     assert any(said in detail for detail in details), details
 
 
+def test_what_somebody_else_says_to_have_done_by_it_is_a_move(home: Home) -> None:
+    saved = saved_plan(file(home))
+    with home.hand() as client:
+        call("pools/offer", "a", toTenantId="acme", quota={"gpu": 9})(client.under({"digest": saved.digest}))
+    difference, moved, _ = judge(home, saved)[1:]
+    assert difference == "planned, and not to be done now: offer a for acme"
+    assert moved.startswith("a for acme: pool.offered by sa_hand at ")
+
+
 OTHERS: dict[str, Hand] = {
     "an offer of an unmanaged pool": call("pools/offer", "b", toTenantId="acme", quota={"gpu": 1}),
     "another pool": lambda client: client.call(
