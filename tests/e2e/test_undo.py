@@ -317,7 +317,7 @@ def test_a_move_that_nobody_sees_is_taken_back_with_the_rest(home: Home, monkeyp
     monkeypatch.setattr(finding._Looking, "_others", lambda *_: [])
     file = applied(home)
     hand(home, MOVES["an offer"][0])
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="something was written"):
         refused(home, file)
 
 

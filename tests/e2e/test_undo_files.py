@@ -93,8 +93,8 @@ def test_an_archive_that_does_not_say_it_leaves_tenants_with_neither(
     home.wish(BESIDE, HEIR)
     file = applied(home)
     home.wish(BESIDE, OLD)
-    with pytest.raises(AssertionError):
-        is_kept(home, file, code=1)
+    with pytest.raises(AssertionError, match=r"'create next': \('heir'"):
+        is_kept(home, file)
 
 
 # Files that say less, or are wrong.

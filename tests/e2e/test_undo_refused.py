@@ -137,5 +137,5 @@ def test_what_somebody_else_says_to_have_done_by_it_is_not_told(home: Home, plan
 def test_a_report_that_is_lost_is_seen(home: Home, plan: Path, report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: a run that may not go on keeps nothing."""
     monkeypatch.setattr(running, "_kept_earlier", lambda *_: ())
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"\(4, False\) == \(4, True\)"):
         test_what_somebody_moved_of_it_is_told_and_keeps_it_from_being_taken_back(home, plan, report)

@@ -291,9 +291,9 @@ def check_found_before_the_merge(case: Case, main: Files, sides: list[Files]) ->
     own, *others = sides
     refs = [branch(f"b{n}", files, main) for n, files in enumerate(others)]
     made = found(case, wish(own), *refs)
-    assert "together.wish" not in {rule for _, rule, _ in told(made)}
+    assert "together.wish" not in {rule for _, rule, _ in told(made)}, "wishes that contradict each other"
     if not any(blocked(case, files) for files in sides):
-        assert made.blocked == blocked(case, union(main, sides))
+        assert made.blocked == blocked(case, union(main, sides)), "the merge is otherwise"
 
 
 @given(fleets())
@@ -354,7 +354,7 @@ def test_the_cases_of_the_planted_faults_are_found_without_them() -> None:
 def test_a_union_that_forgets_a_branch_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault."""
     monkeypatch.setattr(flow, "merged", lambda desired, branches: merged(desired, branches[:-1]))
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="the merge is otherwise"):
         check_found_before_the_merge(*oversold_together())
 
 
@@ -362,7 +362,7 @@ def test_a_guard_that_is_counted_for_each_branch_is_noticed(monkeypatch: pytest.
     """A planted fault."""
 
     monkeypatch.setattr(flow, "merged", lambda _, branches: Merging(branches[-1].desired))
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="the merge is otherwise"):
         check_found_before_the_merge(*archived_together())
 
 
@@ -373,7 +373,7 @@ def test_a_branch_that_is_read_as_the_reverse_of_what_it_lacks_is_noticed(monkey
         return merged(desired, [Branch(each.ref, each.desired, (None,)) for each in branches])
 
     monkeypatch.setattr(flow, "merged", forgetting)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="wishes that contradict"):
         check_found_before_the_merge(*oversold_together())
 
 
