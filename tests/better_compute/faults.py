@@ -34,10 +34,19 @@ Patch = pytest.MonkeyPatch
 _Q, _D, _R = t.pool_quotas.c, t.node_devices.c, t.node_resources.c
 
 
+class Course(NamedTuple):
+    """A number that gives sequences, how many, and how many steps of each. A young fleet tells of most faults."""
+
+    number: int = 0
+    sequences: int = 20
+    length: int = 15
+
+
 class Fault(NamedTuple):
     caught: str
     """How what is said of it begins: with the number of the invariant."""
     plant: Callable[[Patch, Pair], None]
+    soonest: Course = Course()
 
 
 def _quota_is_not_asked(patch: Patch, _: Pair) -> None:
@@ -206,8 +215,19 @@ def _faults() -> Iterator[tuple[str, Fault]]:
         ("attributes: ", _machines_are_found_by_what_they_said),
         (".* on SQLite, .* on PostgreSQL", _one_database_has_another_order),
     ):
-        yield plant.__name__.strip("_").replace("_", " "), Fault(caught, plant)
+        yield plant.__name__.strip("_").replace("_", " "), Fault(caught, plant, _SOONEST.get(plant, Course()))
 
+
+_SOONEST: dict[Callable[[Patch, Pair], None], Course] = {
+    _quota_is_not_asked: Course(52, 8),
+    _what_changes_nothing_is_told: Course(6, 8),
+    _what_two_hold_becomes_single: Course(39, 8),
+    _a_tenants_machine_joins_what_is_offered: Course(29, 8),
+    _huge_pages_are_sold_twice: Course(37, 5, 25),
+    _one_database_has_another_order: Course(34, 8),
+}
+"""Where to look first, found by trial: these come about seldom. Where the sequences are changed it is elsewhere, and the
+search goes on."""
 
 FAULTS = dict(_faults())
 """By what goes wrong. There is one for each invariant at least."""

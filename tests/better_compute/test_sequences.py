@@ -76,9 +76,9 @@ def run(pair: Pair, number: int, sequences: int, length: int, *, shrinks: bool =
     run_state_machine_as_test(OfPair, settings=chosen)
 
 
-def search(pair: Pair) -> None:
-    """Short sequences first: a young fleet tells of most faults."""
-    run(pair, 0, 20, 15, shrinks=False)
+def search(pair: Pair, fault: Fault) -> None:
+    """First where it was met before."""
+    run(pair, *fault.soonest, shrinks=False)
     for number in range(3):
         run(pair, number, 60, LENGTH, shrinks=False)
 
@@ -107,4 +107,4 @@ def test_a_fault_is_caught_by_the_invariant_that_it_breaks(
 ) -> None:
     fault.plant(monkeypatch, pair)
     with pytest.raises(AssertionError, match=f"^{fault.caught}"):
-        search(pair)
+        search(pair, fault)
