@@ -64,7 +64,7 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class DriftedOperation:
     """An operation, by its `n`, for which live state is not as the base's files say: `changed` behind their back, or
     `pending` where nobody applied them yet; with the last event of its object."""
 
@@ -73,7 +73,7 @@ class Undone:
     event: LastEvent | None
 
 
-def undone(plan: Plan, read_history: Reader) -> tuple[Undone, ...]:
+def drifted(plan: Plan, read_history: Reader) -> tuple[DriftedOperation, ...]:
     """What of a plan is not of this change alone; nothing where there is no base. Only the pools of such operations are
     asked for."""
     found = [operation for operation in plan.operations if "drift" in operation.causes]
@@ -82,7 +82,7 @@ def undone(plan: Plan, read_history: Reader) -> tuple[Undone, ...]:
     last, comparison = read_history({operation.pool_id for operation in found}, 0), plan.comparison
     desired, made = comparison.desired, _as_made(comparison.diff)
     events = [(operation, last.of(operation.subject) or made.get(operation.subject)) for operation in found]
-    return tuple(Undone(o.n, _moved(o.changes, event, desired), event) for o, event in events)
+    return tuple(DriftedOperation(o.n, _moved(o.changes, event, desired), event) for o, event in events)
 
 
 def find(comparison: Comparison, read_history: Reader, now: int) -> Drift:

@@ -30,11 +30,11 @@ def check_again(saved: SavedPlan, plan: Plan, client: Client) -> None:
     events = [event for event in history.every(client, names, after=saved.sequence) if event.subject in subjects]
     before = {event.subject for event in events if saved.is_own(event)}
     last = {event.subject: event for event in events}
-    undone = [event for event in last.values() if event.subject in before and not saved.is_own(event)]
-    if undone:
+    taken_back = [event for event in last.values() if event.subject in before and not saved.is_own(event)]
+    if taken_back:
         message = "the plan is stale: it was carried out before, and what it did was taken back since"
-        held = len(plan.operations) - len(undone)
-        raise Stop(EXIT_STALE, message, (*told(undone, names), _holding(held, 0)), NEW_PLAN, "plan.stale")
+        held = len(plan.operations) - len(taken_back)
+        raise Stop(EXIT_STALE, message, (*told(taken_back, names), _holding(held, 0)), NEW_PLAN, "plan.stale")
 
 
 def check_rest(saved: SavedPlan, plan: Plan, client: Client) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleetctl.drift import undone
+from fleetctl.drift import drifted
 from fleetctl.flow.judge import Judged
 from fleetctl.report.forms import PlanReport
 from fleetctl.report.of_plan import of_plan
@@ -38,5 +38,5 @@ def plan_report(
 ) -> PlanReport:
     """A plan made in this session, with what it does to tenants, and what it breaks together with others. Raises
     ComputeError: events are read where a base tells that live state moved."""
-    moved = undone(judged.plan, session.read_history)
+    moved = drifted(judged.plan, session.read_history)
     return of_plan(judged.plan, header(session, expires_at), judged.does, judged.taken, moved, joint)

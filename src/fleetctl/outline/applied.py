@@ -49,7 +49,7 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
             Section(title="Done", items=tuple(_done(report["done"]))) if verbose else None,
         ),
         closing=(
-            *(((_sum(report),),) if report["undo"] is None else _undone(report, report["undo"])),
+            *(((_sum(report),),) if report["undo"] is None else _taken_back(report, report["undo"])),
             *_before(report["before"]),
             *(_closing(report) if report["refused"] is None else ((Words(_EARLIER),),)),
             (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True)),
@@ -107,7 +107,7 @@ def _sum(report: ApplyReport) -> Words:
     return Words(f"{word}: {summary['done']:,} of {count(summary['operations'], 'operation')} done, {rest}.", "bad")
 
 
-def _undone(report: ApplyReport, undo: Undo) -> Iterator[Sentence]:
+def _taken_back(report: ApplyReport, undo: Undo) -> Iterator[Sentence]:
     """How much was taken back, and what is to be done beside it, whatever that was."""
     if report["summary"]["operations"]:
         yield (_sum(report),)

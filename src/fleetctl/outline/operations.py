@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import undone, values
+from fleetctl.outline import moved, values
 from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Section, Tone, Words
 from fleetctl.words import count, listed
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import NotUndone, Operation, Outcome, UndoneOperation
+    from fleetctl.report.forms import DriftedOperation, LeftOperation, Operation, Outcome
 
 _DANGER = {"irreversible": 0, "withdraws": 1, "lowers": 2, "safe": 3}
 _DESTRUCTIVE = ("irreversible", "withdraws")
@@ -51,7 +51,7 @@ class Row:
     exact: str
 
 
-def section(operations: Sequence[Operation], drift: Mapping[int, UndoneOperation], *, verbose: bool) -> Section:
+def section(operations: Sequence[Operation], drift: Mapping[int, DriftedOperation], *, verbose: bool) -> Section:
     """The dangerous first; in each degree of danger the plan's order. `drift` are those that are not of the change."""
     groups: dict[Row, list[Operation]] = {}
     for operation in sorted(operations, key=lambda o: _DANGER[o["severity"]]):
@@ -77,20 +77,20 @@ def is_destructive(operation: Operation) -> bool:
     return operation["severity"] in _DESTRUCTIVE
 
 
-def named(operation: Operation | Outcome | NotUndone) -> str:
+def named(operation: Operation | Outcome | LeftOperation) -> str:
     """`offer fra1-h100 to acme`."""
     return " ".join(filter(None, (verb(operation), name(operation), whom(operation))))
 
 
-def verb(operation: Operation | Outcome | NotUndone) -> str:
+def verb(operation: Operation | Outcome | LeftOperation) -> str:
     return _VERBS[operation["action"]]
 
 
-def name(operation: Operation | Outcome | NotUndone) -> str:
+def name(operation: Operation | Outcome | LeftOperation) -> str:
     return escape(operation["key"] or operation["poolId"])
 
 
-def whom(operation: Operation | Outcome | NotUndone) -> str:
+def whom(operation: Operation | Outcome | LeftOperation) -> str:
     """`to acme`; an empty text where it is about no tenant."""
     tenant = operation["toTenantId"]
     return "" if tenant is None else f"{_PREPOSITIONS.get(operation['action'], 'of')} {escape(tenant)}"
@@ -101,16 +101,16 @@ def details(operation: Operation, *, whole: bool) -> tuple[str, ...]:
     return tuple(_details(operation, whole, "drift"))
 
 
-def _row(operation: Operation, other: UndoneOperation | None, verbose: bool) -> Row:
+def _row(operation: Operation, other: DriftedOperation | None, verbose: bool) -> Row:
     return Row(
         mark=_mark(operation),
         verb=verb(operation),
         whom=whom(operation),
-        details=tuple(_details(operation, verbose, undone.word(other))),
+        details=tuple(_details(operation, verbose, moved.word(other))),
         effects=tuple(escape(effect) for effect in operation["effects"]),
         reason=escape(operation["reason"]["sentence"]),
         causes=tuple(operation["causes"]),
-        hand=undone.hand(other),
+        hand=moved.hand(other),
         severity=operation["severity"],
         exact=repr(operation["changes"] or (operation["before"], operation["after"])),
     )
@@ -127,7 +127,7 @@ def _mark(operation: Operation) -> str:
     return "+" if operation["before"] is None else "~"
 
 
-def _item(row: Row, part: Sequence[Operation], drift: Mapping[int, UndoneOperation], verbose: bool) -> Item:
+def _item(row: Row, part: Sequence[Operation], drift: Mapping[int, DriftedOperation], verbose: bool) -> Item:
     takes_away = row.severity in _DESTRUCTIVE
     alarm: Tone = "bad" if takes_away else "notice"
     where = *_numbers(part, verbose), *_causes(row, part, drift), places(one["source"] for one in part)
@@ -161,11 +161,11 @@ def _place(operation: Operation, verbose: bool) -> str:
     return f"#{operation['n']}, {place(operation['source'])}" if verbose else place(operation["source"])
 
 
-def _causes(row: Row, part: Sequence[Operation], drift: Mapping[int, UndoneOperation]) -> Iterator[str]:
+def _causes(row: Row, part: Sequence[Operation], drift: Mapping[int, DriftedOperation]) -> Iterator[str]:
     """What moved since the base, where it is not the files alone."""
     others = [drift[one["n"]] for one in part if one["n"] in drift]
     if row.causes not in ((), ("intent",)):
-        yield undone.moved(row.causes, others)
+        yield moved.why(row.causes, others)
 
 
 def _details(operation: Operation, whole: bool, drift: str) -> Iterator[str]:
@@ -183,7 +183,7 @@ def _details(operation: Operation, whole: bool, drift: str) -> Iterator[str]:
         case _:
             mixed = len({change.get("cause") for change in operation["changes"]}) > 1
             for change in operation["changes"]:
-                cause = {"intent": undone.CHANGE, "drift": drift, "both": f"{undone.CHANGE} and {drift}"}.get(
+                cause = {"intent": moved.CHANGE, "drift": drift, "both": f"{moved.CHANGE} and {drift}"}.get(
                     change.get("cause", ""), ""
                 )
                 yield values.change(change, whole=whole) + (f" ({cause})" if mixed and cause else "")

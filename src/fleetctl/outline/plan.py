@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import agreement, capacity, operations, problems, together, undone
+from fleetctl.outline import agreement, capacity, moved, operations, problems, together
 from fleetctl.outline.head import NO_BASE, base, commit, files, head, live, outside, selection
 from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
 from fleetctl.words import count, short, time
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import Note, PlanReport, Shift, Source, UndoneOperation
+    from fleetctl.report.forms import DriftedOperation, Note, PlanReport, Shift, Source
 
 _SUMS = {
     "archive": ("to archive", "to archive"),
@@ -37,7 +37,7 @@ _NOTED = 3
 
 
 def outline(report: PlanReport, *, verbose: bool) -> Outline:
-    drift = undone.by_number(report)
+    drift = moved.by_number(report)
     return Outline(
         kind="plan",
         fleet=report["fleet"],
@@ -84,13 +84,13 @@ def _facts(report: PlanReport) -> Mapping[str, str]:
     return facts
 
 
-def _losses(report: PlanReport, drift: Mapping[int, UndoneOperation]) -> Section:
+def _losses(report: PlanReport, drift: Mapping[int, DriftedOperation]) -> Section:
     sources, items = _sources(report), []
-    over = {operation["n"] for operation in report["operations"] if undone.overwrites(operation)}
+    over = {operation["n"] for operation in report["operations"] if moved.overwrites(operation)}
     for shift in report["losses"]:
         others = [drift[n] for n in shift["operations"] if n in drift]
         part = "in part " if len(others) < len(shift["operations"]) else ""
-        told = (part + undone.lost(others, over),) if others else ()
+        told = (part + moved.lost(others, over),) if others else ()
         items.append(_shift(shift, sources, Item(subject="", mark="-", tone="bad", details=told, alarm=True)))
     return Section(title="Who loses", items=tuple(items), in_columns=True)
 
@@ -143,7 +143,7 @@ def _closing(report: PlanReport) -> Iterator[Sentence]:
     summary = report["summary"]
     yield from _sum(report)
     yield from capacity.net(report["capacity"]["shares"])
-    yield from ((Words(said),) for said in undone.summed(report))
+    yield from ((Words(said),) for said in moved.summed(report))
     yield from agreement.left(report)
     if summary["foreign"]:
         yield (Words(f"{count(summary['foreign'], 'foreign pool')} left alone.", "quiet"),)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import applied, drifted, operations, together, undone, values
+from fleetctl.outline import applied, drifted, moved, operations, together, values
 from fleetctl.outline.problems import place
 from fleetctl.words import AT_BASE
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from fleetctl.report.forms import (
         ApplyReport,
         Drifted,
+        DriftedOperation,
         FleetDiffReport,
         FleetTestResult,
         FormattedFile,
-        NotUndone,
+        LeftOperation,
         Operation,
         Outcome,
         PlanReport,
         Problem,
         Report,
         Source,
-        UndoneOperation,
     )
 
 Status = Literal["failed", "warned", "skipped", "passed"]
@@ -87,7 +87,7 @@ def _of_plan(report: PlanReport) -> Iterator[Result]:
     yield from _problems(report["findings"])
     if "together" in report:
         yield from _problems(together.told(report["together"]), "together")
-    drift = undone.by_number(report)
+    drift = moved.by_number(report)
     yield from (_operation(operation, drift.get(operation["n"])) for operation in report["operations"])
 
 
@@ -95,7 +95,7 @@ def _of_apply(report: ApplyReport) -> Iterator[Result]:
     yield from _problems([report["refused"]] if report["refused"] else (), "refused")
     for outcomes in (report["failed"], report["blocked"], report["notStarted"], report["done"]):
         yield from map(_outcome, outcomes)
-    yield from map(_not_undone, report["undo"]["left"] if report["undo"] else ())
+    yield from map(_left, report["undo"]["left"] if report["undo"] else ())
 
 
 def _of_diff(report: FleetDiffReport) -> Iterator[Result]:
@@ -162,10 +162,10 @@ def _file(file: FormattedFile) -> Result:
     )
 
 
-def _operation(operation: Operation, other: UndoneOperation | None) -> Result:
+def _operation(operation: Operation, other: DriftedOperation | None) -> Result:
     is_destructive = operations.is_destructive(operation)
     parts = [", ".join(operations.details(operation, whole=False)), *map(escape, operation["effects"])]
-    parts += [undone.moved(operation["causes"], [other])] if other else []
+    parts += [moved.why(operation["causes"], [other])] if other else []
     because = f" (because {escape(operation['reason']['sentence'])})" if is_destructive else ""
     return Result(
         group="operations",
@@ -194,7 +194,7 @@ def _outcome(outcome: Outcome) -> Result:
     )
 
 
-def _not_undone(one: NotUndone) -> Result:
+def _left(one: LeftOperation) -> Result:
     return Result(
         group="outcomes",
         name=operations.named(one),

@@ -12,7 +12,7 @@ from better_compute.domain.state import Pool
 from better_compute.domain.values import Json
 from fleetctl.consequences import Consequences
 from fleetctl.consequences.grants import PoolFacts
-from fleetctl.drift import Moved, Undone
+from fleetctl.drift import DriftedOperation, Moved
 from fleetctl.guards import Tally
 from fleetctl.plan import Operation, Plan
 from fleetctl.plan.operation import ACTIONS, Reason
@@ -32,7 +32,7 @@ def of_plan(
     header: Header,
     does: Consequences,
     taken: Iterable[Tally] = (),
-    undone: Sequence[Undone] = (),
+    drifted: Sequence[DriftedOperation] = (),
     together: Together | None = None,
 ) -> forms.PlanReport:
     """The plan as JSON, with what it does to tenants, what guards count of that, what of it is not of this change, and
@@ -56,14 +56,14 @@ def of_plan(
         "operations": _operations(plan, does),
         "findings": problems.worst_first(plan.findings),
         "notes": [parts.note(note) for note in plan.comparison.notes],
-        "drift": None if plan.comparison.asked.base is None else [_undone(one) for one in undone],
+        "drift": None if plan.comparison.asked.base is None else [_drifted(one) for one in drifted],
         "foreign": [_foreign(pool) for pool in plan.comparison.diff.foreign[:_MOST_FOREIGN]],
         "snapshot": header.snapshot,
         "losses": tenants.losses(does),
         "gains": tenants.gains(does),
         "guards": list(_guards(taken, header)),
         "capacity": tenants.capacity(does.ledger),
-        "summary": _summary(plan, undone),
+        "summary": _summary(plan, drifted),
     }
     report["seal"] = seal(report, header.digest_key)
     report["checksum"] = checksum(report)
@@ -125,7 +125,7 @@ def _precondition(*items: tuple[str, Json]) -> dict[str, Json]:
     return dict(items)
 
 
-def _undone(one: Undone) -> forms.UndoneOperation:
+def _drifted(one: DriftedOperation) -> forms.DriftedOperation:
     event = one.event
     fleet = event.via.get("fleet") if event else None
     return {
@@ -156,9 +156,9 @@ def _foreign(pool: Pool) -> forms.ForeignPool:
     }
 
 
-def _summary(plan: Plan, undone: Sequence[Undone]) -> forms.PlanSummary:
+def _summary(plan: Plan, drifted: Sequence[DriftedOperation]) -> forms.PlanSummary:
     actions = Counter(operation.action for operation in plan.operations)
-    kinds = Counter(one.kind for one in undone)
+    kinds = Counter(one.kind for one in drifted)
     diff, found = plan.comparison.diff, problems.severities(plan.findings)
     return {
         "operations": len(plan.operations),

@@ -6,7 +6,7 @@ the server's clock. `(sensitive)` stands where a value is that no output may sho
 
 from __future__ import annotations
 
-from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, NotUndone, Outcome, Undo
+from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, LeftOperation, Outcome, Undo
 from fleetctl.report.forms.drifted import Coverage, Drifted, DriftReport, DriftSummary
 from fleetctl.report.forms.explained import (
     ExplainedEntry,
@@ -33,6 +33,7 @@ from fleetctl.report.forms.formatted import FormatReport, FormatSummary, Formatt
 from fleetctl.report.forms.planned import (
     AskedOfPlan,
     Capacity,
+    DriftedOperation,
     ForeignPool,
     GuardCount,
     JointProblem,
@@ -47,7 +48,6 @@ from fleetctl.report.forms.planned import (
     Shift,
     Stock,
     Together,
-    UndoneOperation,
 )
 from fleetctl.report.forms.shared import (
     Action,
@@ -116,6 +116,7 @@ __all__ = [
     "DriftReport",
     "DriftSummary",
     "Drifted",
+    "DriftedOperation",
     "ErrorReport",
     "ExplainedEntry",
     "ExplainedEvent",
@@ -140,10 +141,10 @@ __all__ = [
     "Inverse",
     "JointProblem",
     "Json",
+    "LeftOperation",
     "Machines",
     "Mismatch",
     "Missing",
-    "NotUndone",
     "Note",
     "Operation",
     "Outcome",
@@ -168,7 +169,6 @@ __all__ = [
     "Together",
     "Topic",
     "Undo",
-    "UndoneOperation",
     "ValidationReport",
     "ValidationSummary",
     "WhoamiReport",

@@ -30,7 +30,7 @@ class Outcome(TypedDict):
     source: Source
 
 
-class NotUndone(TypedDict):
+class LeftOperation(TypedDict):
     """An operation of the report, by its `n` there, that is not taken back, and why: a code to branch on, a sentence to
     read. It `failed`, was `found` so, its pool is `released` by now, nothing takes it back (`noInverse`), or its pool
     is the `heir` of one that is archived. `otherRun`: another run of the same apply did it, and the report does not
@@ -53,7 +53,7 @@ class Undo(TypedDict):
     digest: str
     commit: str | None
     already: int
-    left: list[NotUndone]
+    left: list[LeftOperation]
 
 
 class ApplySummary(Compared):

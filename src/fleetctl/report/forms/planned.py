@@ -54,7 +54,7 @@ class Operation(TypedDict):
     digest: str
 
 
-class UndoneOperation(TypedDict):
+class DriftedOperation(TypedDict):
     """An operation, by `n`, for which live state is not as the base's files say: it was `changed` behind their back, or
     they are `pending`, since nobody applied them yet. `since`, `actorId`, `eventType` and `viaFleet`, the fleet whose
     change it was, are of the last event of its object."""
@@ -231,7 +231,7 @@ class PlanReport(Headed, AskedOfPlan):
     operations: list[Operation]
     findings: list[Problem]
     notes: list[Note]
-    drift: list[UndoneOperation] | None
+    drift: list[DriftedOperation] | None
     foreign: list[ForeignPool]
     snapshot: bool
     losses: list[Shift]

@@ -10,7 +10,7 @@ from better_compute.domain.escape import escape
 from fleetctl.words import count, listed, time
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import Operation, PlanReport, UndoneOperation
+    from fleetctl.report.forms import DriftedOperation, Operation, PlanReport
 
 NOT_APPLIED = "not applied yet"
 CHANGE = "this change"
@@ -25,22 +25,22 @@ _SUMS = {
 """By kind, and whether the files moved as well: for one, for several, and what it is about."""
 
 
-def by_number(report: PlanReport) -> Mapping[int, UndoneOperation]:
+def by_number(report: PlanReport) -> Mapping[int, DriftedOperation]:
     """The operations that are not of the change, or not of it alone."""
     return {one["n"]: one for one in report["drift"] or ()}
 
 
-def word(one: UndoneOperation | None) -> str:
+def word(one: DriftedOperation | None) -> str:
     """What a single change of such an operation is marked with."""
     return NOT_APPLIED if one is not None and one["kind"] == "pending" else "drift"
 
 
-def hand(one: UndoneOperation | None) -> str:
+def hand(one: DriftedOperation | None) -> str:
     """What must be equal for operations to be told together: the kind, and by whom."""
     return "" if one is None else f"{one['kind']} {one['actorId']}"
 
 
-def told(found: Sequence[UndoneOperation], drift: str = "drift: by {}", pending: str = NOT_APPLIED) -> str:
+def told(found: Sequence[DriftedOperation], drift: str = "drift: by {}", pending: str = NOT_APPLIED) -> str:
     """`drift: by alice since ...`, `not applied yet`, or both; of several the first time."""
     changed = [one for one in found if one["kind"] == "changed"]
     parts = []
@@ -54,7 +54,7 @@ def told(found: Sequence[UndoneOperation], drift: str = "drift: by {}", pending:
     return ", ".join(parts)
 
 
-def moved(causes: Sequence[str], others: Sequence[UndoneOperation]) -> str:
+def why(causes: Sequence[str], others: Sequence[DriftedOperation]) -> str:
     """`this change and drift: by alice since ...`: all that moved since the base."""
     said = {"intent": CHANGE, "drift": told(others) or "drift"}
     return " and ".join(said.get(cause, cause) for cause in causes)
@@ -67,7 +67,7 @@ def overwrites(operation: Operation) -> bool:
     return is_both and all(change.get("cause") != "drift" for change in operation["changes"])
 
 
-def lost(found: Sequence[UndoneOperation], over: Collection[int]) -> str:
+def lost(found: Sequence[DriftedOperation], over: Collection[int]) -> str:
     """The same of what a tenant loses: who moved live state did not take it, the operation does. `over` are the numbers
     of those that overwrite."""
     back = [one for one in found if one["n"] not in over]
