@@ -41,6 +41,11 @@ class LastEvent:
         """What happened, by whom and when, and the change behind a service account: what its call said of itself."""
         return f"{self.type} by {self.actor_id} at {time(self.time)}, via {_change(self.via)}"
 
+    def of_change(self, name: str) -> str | None:
+        """What its call said of the change, by the name of that; None: nothing."""
+        value = self.via.get(name)
+        return None if value is None else _value(name, str(value))
+
 
 @dataclass(frozen=True, slots=True)
 class History:
@@ -54,7 +59,7 @@ class History:
         return pool if own is None or pool.sequence > own.sequence else own
 
     def of_pools(self, pool_ids: Collection[str]) -> list[LastEvent]:
-        """The last events of all objects of these pools."""
+        """The last events of all objects of these pools: an archive stands on their offers and rows too."""
         return [event for subject, event in self.events.items() if subject[0] in pool_ids]
 
     def among(self, pool_ids: Collection[str], after: int = 0) -> History:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -15,6 +15,7 @@ from better_compute.bootstrap import SYSTEM
 from better_compute.bootstrap.plane import opened
 from better_compute.client import Calls, Client, Retry
 from better_compute.http import Http, InProcess
+from better_compute.wire.message import INSTANCE_HEADER
 from fleetctl.apply.journal import Journal, Outcome
 from fleetctl.apply.writer import Writer, run
 from fleetctl.desired.load import load
@@ -34,7 +35,6 @@ class Asked:
 
 
 Bend = Callable[[Asked], httpx.Response]
-NAME = "x-better-compute-instance"
 
 
 def refusal(status: int, code: str, message: str = "not now") -> httpx.Response:
@@ -50,7 +50,7 @@ def bent(asked: Asked, **fields: Any) -> httpx.Response:
 
 def said(answer: httpx.Response, body: Any) -> httpx.Response:
     """Another body in the name of whoever answered."""
-    return httpx.Response(200, json=body, headers={NAME: answer.headers[NAME]})
+    return httpx.Response(200, json=body, headers={INSTANCE_HEADER: answer.headers[INSTANCE_HEADER]})
 
 
 class _Edge(httpx.BaseTransport):
@@ -66,10 +66,11 @@ class _Edge(httpx.BaseTransport):
 @contextmanager
 def edged(home: Home, bend: Bend, identity: str = "sa_fleet") -> Iterator[Client]:
     """A client at the home's control plane. Waits between attempts take no time."""
-    with opened(str(home.database), SYSTEM) as plane:
-        http = Http("edge", token=identity, transport=_Edge(InProcess(plane.by_name()), bend))
+    with (
+        opened(str(home.database), SYSTEM) as plane,
+        closing(Http("edge", token=identity, transport=_Edge(InProcess(plane.by_name()), bend))) as http,
+    ):
         yield Client(Calls(http, "root", Retry(lambda _: None, lambda: 0.0, SYSTEM.clock)))
-        http.close()
 
 
 def straight(asked: Asked) -> httpx.Response:

@@ -92,7 +92,7 @@ class Simulation:
         prepared = self.fleets[seed % FLEETS]
         try:
             with self.shared.world(seed, prepared.path) as made:
-                return Course(_told(made, prepared, approved=seed % 2 == 1, spares=spares), tuple(made.network.trace))
+                return Course(_lived(made, prepared, approved=seed % 2 == 1, spares=spares), tuple(made.network.trace))
         except BaseException as error:
             error.add_note(f"in the course of seed {seed}")
             raise
@@ -125,7 +125,7 @@ def _prepared(shared: SharedPlane, directory: Path, number: int) -> Prepared:
         return Prepared(path, _live(made), (first, second))
 
 
-def _told(made: World, prepared: Prepared, *, approved: bool, spares: bool) -> tuple[int, ...]:
+def _lived(made: World, prepared: Prepared, *, approved: bool, spares: bool) -> tuple[int, ...]:
     """How many runs each wish took; `approved`: by a plan file."""
     plans: list[Plan] = []
     runs: list[int] = []

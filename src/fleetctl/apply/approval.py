@@ -96,13 +96,13 @@ def _check_inputs(saved: SavedPlan, plan: Plan, live: Live, commit: str | None) 
     if saved.inputs == plan.inputs:
         return
     differing = differences(saved.operations, plan)
-    same = saved.commit is not None and saved.commit == commit and not differing
-    elsewhere, url = saved.url != live.instance.url, live.instance.url
-    where = [f"planned for {saved.url}, this is {url}"] if elsewhere else []
+    is_same = saved.commit is not None and saved.commit == commit and not differing
+    is_elsewhere, url = saved.url != live.instance.url, live.instance.url
+    where = [f"planned for {saved.url}, this is {url}"] if is_elsewhere else []
     flag = f"give --server {saved.url}" if "://" in saved.url else "leave --server out"
-    hint = f"if {saved.url} is meant, {flag}; else {NEW_PLAN}" if elsewhere else NEW_PLAN
+    hint = f"if {saved.url} is meant, {flag}; else {NEW_PLAN}" if is_elsewhere else NEW_PLAN
     details = (*where, *_commits(saved.commit, commit), *differing)
-    raise Stop(EXIT_STALE, _other_inputs(same=same, elsewhere=elsewhere), details, hint, "plan.inputs")
+    raise Stop(EXIT_STALE, _other_inputs(is_same=is_same, is_elsewhere=is_elsewhere), details, hint, "plan.inputs")
 
 
 def _check_unaltered(saved: SavedPlan, plan: Plan, shown: Mapping[str, Any], key: bytes) -> None:
@@ -151,12 +151,12 @@ def _wished(change: Mapping[str, Any], after: Any) -> Any:
     return canonical_after(value)
 
 
-def _other_inputs(*, same: bool, elsewhere: bool) -> str:
+def _other_inputs(*, is_same: bool, is_elsewhere: bool) -> str:
     """Inputs are the files under a key of the database: where the files are the same, it is another database. They are
     where their commit is, and all that is to be done: the same commit may hold another fleet."""
-    if elsewhere:
+    if is_elsewhere:
         return "the files, or the control plane, are not those that the plan was made from"
-    if same:
+    if is_same:
         return "the control plane is another than the plan was made for, of the same name: its database was made anew"
     return "files or base are not those that the plan was made from, or the control plane's database was made anew"
 

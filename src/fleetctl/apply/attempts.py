@@ -92,9 +92,7 @@ class Attempts:
             tried = self._ended(task, error) if note.last is None else _again(task, note.last)
         except Stop as error:  # by the journal: what cannot be told there is not begun
             tried = Tried(outcome=_failed(task, Problem(STOPPED, error.rule, error.message)))
-        except (
-            Exception
-        ) as error:  # one that goes wrong in a way nobody thought of must not lose the report of the rest
+        except Exception as error:  # what nobody thought of must not lose the report of the rest
             tried = Tried(outcome=_failed(task, Problem(INTERNAL_ERROR, "apply.call", repr(error))))
         return tried if tried.outcome is None else replace(tried, outcome=self._told(task, tried.outcome))
 
@@ -127,7 +125,7 @@ class Attempts:
             task.conflict, task.made = error.problems[0], 0
             return self._look(task, task.conflict, note)
         if outcome.problem:
-            outcome = _failed(task, mover.told(outcome.problem, operation, self.client))
+            outcome = self._moved(task, outcome.problem)
         return Tried(outcome=outcome, is_busy=False)
 
     def _look(self, task: Task, conflict: Problem, note: _Note) -> Tried:
@@ -143,7 +141,12 @@ class Attempts:
                 return tried
         if is_done:
             return Tried(outcome=Outcome(operation, "done", found=True), is_busy=False)
-        return Tried(outcome=_failed(task, mover.told(conflict, operation, self.client)), is_busy=False)
+        return Tried(outcome=self._moved(task, conflict), is_busy=False)
+
+    def _moved(self, task: Task, problem: Problem) -> Outcome:
+        """The end of one whose object is not as it was planned from, and who changed it."""
+        event = mover.last_change(task.operation, self.client)
+        return replace(_failed(task, mover.told(problem, event)), moved_by=event)
 
     def _ended(self, task: Task, error: ComputeError) -> Tried:
         problem, is_busy, halt = error.problems[0], _is_busy(error), ""

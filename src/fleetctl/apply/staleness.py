@@ -50,7 +50,7 @@ def check_rest(saved: SavedPlan, plan: Plan, client: Client) -> None:
     names = {operation.pool_id: operation.name for operation in both}
     events = [event for subject in counts if (event := last.of(subject))]
     if differing:
-        # An archive stands on the pool's offers and rows too, which are other objects: nothing else tells who moved it.
+        # Nothing else tells who moved what an archive stands on besides its own object.
         events += last.of_pools({operation.pool_id for operation in rest if operation.action == "archive"})
     moved = [event for event in events if not saved.is_own(event)]
     if moved or differing:

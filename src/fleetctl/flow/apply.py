@@ -9,10 +9,7 @@ from pathlib import Path
 from fleetctl.apply.saved import SavedPlan
 from fleetctl.base import git
 from fleetctl.desired import Desired
-from fleetctl.errors import (
-    EXIT_USAGE,
-    Stop,
-)
+from fleetctl.errors import EXIT_USAGE, Stop
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.running import How, carried_out, check_caller
 from fleetctl.live import Live
@@ -21,8 +18,6 @@ from fleetctl.plan import scope_of
 from fleetctl.report.plan_file import saved_plan
 from fleetctl.request import Frame, Request
 from fleetctl.session.opening import opened, read
-
-BLOCKED_SINCE = "What blocks this plan is new since it was asked about: nothing was written"
 
 
 def apply(request: Request, how: How) -> Finished:

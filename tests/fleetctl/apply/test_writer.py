@@ -371,11 +371,11 @@ MOVED: dict[str, tuple[str, dict[str, Any], str]] = {
 
 def moved(home: Home, asked: Asked, who: str, via: dict[str, Any] | None = None) -> None:
     """Somebody does to the object of a write what stands above."""
-    for key, (operation, body, _) in MOVED.items():
-        by = {"pools/update": "update", "pools/offer": "offer", "quotas/set": "setQuota", "pools/archive": "archive"}
-        if asked.operation in by and by[asked.operation] == key:
-            with home.hand(who) as hand:
-                hand.under(via or {}).call(operation, {"poolId": asked.body["poolId"], **body})
+    action = asked.operation.partition("/")[2].replace("set", "setQuota")
+    if is_write(asked) and action in MOVED:
+        operation, body, _ = MOVED[action]
+        with home.hand(who) as hand:
+            hand.under(via or {}).call(operation, {"poolId": asked.body["poolId"], **body})
 
 
 def test_a_conflict_says_who_moved_the_object(one_of_each: Home) -> None:
