@@ -44,7 +44,7 @@ class LastEvent:
     def of_change(self, name: str) -> str | None:
         """What its call said of the change, by the name of that; None: nothing."""
         value = self.via.get(name)
-        return None if value is None else _value(name, str(value))
+        return None if value is None else mask_message(str(value))[:_TOLD]
 
 
 @dataclass(frozen=True, slots=True)

@@ -346,6 +346,33 @@ def test_whoever_is_overtaken_loses_everything(tmp_path: Path) -> None:
     assert loser.report["summary"]["done"] == 0
 
 
+def test_the_loser_reads_once_whose_apply_it_was_and_is_sent_to_plan_again(tmp_path: Path) -> None:
+    """The same command would take back at once what the other did."""
+    with arena(tmp_path) as both:
+        two_wishes(both)
+        one, other = both.contenders
+        winner: list[Ended] = []
+
+        def rule(exchange: Exchange) -> None:
+            if exchange.write == 1:
+                winner.append(both._end(other.start(), other))
+            exchange.pass_on()
+
+        one.proxy.reset(rule)
+        other.proxy.reset()
+        ran = one.home.run("apply", "--yes", "--parallelism", "1")
+    digest = winner[0].report["digest"][:12]
+    whose = f"sa_fleet's apply {digest} (fleet default)"
+    assert ran.code == 1
+    assert f"    VERSION_CONFLICT: their objects were changed meanwhile by {whose} [version]" in ran.out.splitlines()
+    assert (
+        f"What failed was changed meanwhile by {whose}: plan again, and look at what that would take back." in ran.out
+    )
+    assert "Run the same command again" not in ran.said
+    assert (ran.out.count(digest), ran.err.count(digest)) == (2, 0), "why is told once, and what to do"
+    assert "failed  update kept-0: VERSION_CONFLICT\n" in ran.err
+
+
 def test_a_run_that_loses_and_ends_well_breaks_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: what failed is told, and the exit code knows nothing of it."""
     monkeypatch.setattr("fleetctl.flow.running._exit_code", lambda *_: 0)

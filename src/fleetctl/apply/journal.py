@@ -13,6 +13,7 @@ from typing import IO, Any, Literal
 from better_compute.domain.problems import Problem
 from fleetctl.errors import EXIT_ERROR, Stop
 from fleetctl.files.walk import shown_name
+from fleetctl.history import LastEvent
 from fleetctl.machine import disk
 from fleetctl.plan import Operation
 from fleetctl.words import count
@@ -25,14 +26,15 @@ Status = Literal["done", "failed", "blocked", "notStarted"]
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of an operation. `found`, of one that is done: its object was so already, and whose doing that is
-    the run does not know. `note` says why one was not started, `problem` why one failed; a blocked one waited in vain
-    for the operations named in `waits_for`."""
+    the run does not know. `note` says why one was not started, `problem` why one failed, `moved_by` who changed its
+    object since it was planned; a blocked one waited in vain for the operations named in `waits_for`."""
 
     operation: Operation
     status: Status
     note: str = ""
     found: bool = False
     problem: Problem | None = None
+    moved_by: LastEvent | None = None
     waits_for: tuple[int, ...] = ()
     attempts: int = 0
 

@@ -24,7 +24,7 @@ class Dialogue:
         if not approved and not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise click.UsageError("without a terminal to ask on, one of --yes, --plan and --expect is needed")
         self._common, self._approved = common, approved
-        self.progress = Progress(verbose=common.verbose)
+        self.progress = Progress(verbose=common.verbose, is_told=common.format.for_people)
 
     def approve(self, report: PlanReport) -> bool:
         """Show the plan, beside the result where that is not for people, and ask where there is something to do. Raises

@@ -17,13 +17,14 @@ _USUAL = 80
 
 class Progress:
     """`total` operations, each told when it ends. On a terminal what is done passes by in one line, as wide as the
-    window is at that moment; what is not done stays. `verbose`: everything stays."""
+    window is at that moment; what is not done stays. `verbose`: everything stays, and says all. `is_told`: the result
+    is for people too, and says why something failed."""
 
-    def __init__(self, *, verbose: bool = False) -> None:
+    def __init__(self, *, verbose: bool = False, is_told: bool = False) -> None:
         self.total = 0
         self._ended = 0
         self._passes_by = sys.stderr.isatty() and not verbose
-        self._is_shown = False
+        self._is_shown, self._is_whole = False, verbose or not is_told
 
     def __enter__(self) -> Self:
         return self
@@ -40,7 +41,8 @@ class Progress:
         self._ended += 1
         passes = self._passes_by and outcome.status == "done"
         colour = streams.colours(sys.stderr) and not passes  # a line that is cut must not end inside a sequence
-        line = text.progress_line(of_outcome(outcome), self._ended, self.total, colour=colour)
+        told = of_outcome(outcome)
+        line = text.progress_line(told, self._ended, self.total, whole=self._is_whole, colour=colour)
         if not self._passes_by:
             streams.say(f"{line}\n")
         elif passes:

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
-from better_compute.domain.problems import CONFLICT, VERSION_CONFLICT
-from fleetctl.outline import agreement
+from fleetctl.outline import agreement, overtaken
 from fleetctl.outline.head import outside
 from fleetctl.outline.operations import named
-from fleetctl.outline.problems import finding, place, section
+from fleetctl.outline.problems import finding, place, places, section
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
 from fleetctl.words import count, short
 
@@ -23,13 +22,19 @@ _REST = {
     True: "The expected digest was of the whole change: plan again, and approve the digest of what is left.",
 }
 _EARLIER = "What they did can be taken back by this report, as far as nobody moved it since."
-_MOVED = "What changed meanwhile is not taken back: leave it out by --only or --except, or look at what was changed."
+_LEFT = "What changed meanwhile is not taken back: leave it out by --only or --except, or look at what was changed."
 
 
-def progress(outcome: Outcome) -> tuple[Words, str]:
-    """What became of an operation, and of which: `done`, `offer fra1-h100 to acme`."""
+_ALONE = 2
+"""So many that failed for the same change still stand by themselves."""
+
+
+def progress(outcome: Outcome, *, whole: bool) -> tuple[Words, str]:
+    """What became of an operation, and of which: `done`, `offer fra1-h100 to acme`. `whole`: with all that is known of
+    why it failed, since nothing says so later."""
     problem = outcome["problem"]
-    said = f": {escape(problem['code'])}: {escape(problem['message'])}" if problem else ""
+    said = f": {escape(problem['code'])}" if problem else ""
+    said += f": {escape(problem['message'])}" if problem and whole else ""
     tone: Words = Words(outcome["status"], "good" if outcome["status"] == "done" else "bad")
     return tone, f"{named(outcome)}{_note(outcome)}{said}"
 
@@ -83,10 +88,11 @@ def _before(outcomes: Sequence[Outcome]) -> Iterator[Sentence]:
 
 
 def _rest(report: ApplyReport) -> str:
-    """How to go on. An object that moved while it was taken back would end the same command before it begins."""
-    codes = {outcome["problem"]["code"] for outcome in report["failed"] if outcome["problem"]}
-    is_moved = report["undo"] is not None and not codes.isdisjoint((CONFLICT, VERSION_CONFLICT))
-    return _MOVED if is_moved else _REST[report["approvedBy"] == "digest"]
+    """How to go on. An object that moved would be taken back by the same command unseen; one that moved while it was
+    taken back would end it before it begins."""
+    if any(map(overtaken.is_moved, report["failed"])):
+        return overtaken.advice(report["failed"]) if report["undo"] is None else _LEFT
+    return _REST[report["approvedBy"] == "digest"]
 
 
 def _sum(report: ApplyReport) -> Words:
@@ -136,16 +142,36 @@ def _left(undo: Undo | None) -> Section | None:
 
 
 def _failed(outcomes: Sequence[Outcome]) -> Iterator[Item]:
-    for outcome in outcomes:
-        yield Item(
-            mark="-",
-            subject=named(outcome),
-            tone="bad",
-            aside=f" after {outcome['attempts']} attempts" if outcome["attempts"] > 1 else "",
-            where=place(outcome["source"]),
-            problem=finding(outcome["problem"]) if outcome["problem"] else None,
-            alarm=True,
-        )
+    for alike in overtaken.together(outcomes):
+        yield from [_overtaken(alike)] if len(alike) > _ALONE else map(_alone, alike)
+
+
+def _alone(outcome: Outcome) -> Item:
+    return Item(
+        mark="-",
+        subject=named(outcome),
+        tone="bad",
+        aside=f" after {outcome['attempts']} attempts" if outcome["attempts"] > 1 else "",
+        where=place(outcome["source"]),
+        problem=finding(outcome["problem"]) if outcome["problem"] else None,
+        alarm=True,
+    )
+
+
+def _overtaken(alike: Sequence[Outcome]) -> Item:
+    """What one change kept from being done: why once, and each operation."""
+    first = alike[0]
+    assert first["problem"] is not None
+    message = f"their objects were changed meanwhile by {overtaken.by(first['movedBy'])}"
+    return Item(
+        mark="-",
+        subject=count(len(alike), "operation"),
+        tone="bad",
+        where=places(one["source"] for one in alike),
+        problem=finding(first["problem"])._replace(text=message),
+        names=tuple((named(one), place(one["source"])) for one in alike),
+        alarm=True,
+    )
 
 
 def _waiting(title: str, outcomes: Sequence[Outcome], verbose: bool) -> Section:

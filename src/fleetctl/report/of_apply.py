@@ -10,6 +10,7 @@ from better_compute.domain.policy.secrets import mask_text
 from better_compute.domain.problems import Problem
 from fleetctl.apply.journal import Outcome, Status
 from fleetctl.apply.saved import SavedPlan
+from fleetctl.history import LastEvent
 from fleetctl.plan import Plan
 from fleetctl.report import forms, parts, problems
 from fleetctl.report.parts import Header
@@ -118,7 +119,7 @@ def _lasting(outcome: Outcome, done: Collection[int]) -> list[str]:
 
 def of_outcome(outcome: Outcome, lasting: Sequence[str] = ()) -> forms.Outcome:
     operation = outcome.operation
-    return {
+    told: forms.Outcome = {
         "n": operation.n,
         "action": operation.action,
         "poolId": operation.pool_id,
@@ -134,6 +135,18 @@ def of_outcome(outcome: Outcome, lasting: Sequence[str] = ()) -> forms.Outcome:
         "meanwhile": [mask_text(sentence) for sentence in lasting],
         "inverse": parts.inverse(operation.inverse),
         "source": problems.source(operation.source),
+    }
+    if outcome.moved_by:
+        told["movedBy"] = _mover(outcome.moved_by)
+    return told
+
+
+def _mover(event: LastEvent) -> forms.Mover:
+    return {
+        "actorId": event.actor_id,
+        "fleet": event.of_change("fleet"),
+        "digest": event.of_change("digest"),
+        "commit": event.of_change("commit"),
     }
 
 

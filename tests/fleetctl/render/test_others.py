@@ -89,13 +89,13 @@ class TestApply:
         assert lines(an_apply())[0] == "No changes: everything is as the files say."
 
     def test_in_part_says_what_failed_why_where_and_what_to_do(self) -> None:
-        problem = a_problem(code="VERSION_CONFLICT", message="the pool moved", hint="plan again")
+        problem = a_problem(code="UNAVAILABLE", message="nobody answers", hint="look at it")
         failed = an_outcome("failed", n=2, problem=problem, attempts=3)
         blocked = an_outcome("blocked", n=3, action="unoffer", toTenantId="globex", waitsFor=[2])
         shown = lines(an_apply(an_outcome(), failed, blocked, an_outcome("notStarted", n=4, action="archive")))
         assert "  offer fra1-a to acme after 3 attempts  fleet.yaml:8" in shown
-        assert "    VERSION_CONFLICT: the pool moved" in shown
-        assert "      Hint: plan again" in shown
+        assert "    UNAVAILABLE: nobody answers" in shown
+        assert "      Hint: look at it" in shown
         assert "  withdraw fra1-a from globex (waits for #2)" in shown
         assert "Applied in part: 1 of 4 operations done, 1 failed, 1 blocked, 1 not started." in shown
         assert "Run the same command again to go on: what is done is not done twice." in shown
@@ -115,9 +115,42 @@ class TestApply:
         assert not any("in part" in line for line in shown)
 
     def test_an_expected_digest_is_of_the_whole_change(self) -> None:
-        outcomes = an_outcome(), an_outcome("failed", n=2, problem=a_problem())
+        outcomes = an_outcome(), an_outcome("failed", n=2, problem=a_problem(code="UNAVAILABLE"))
         assert "Run the same command again" in lines(an_apply(*outcomes, by="plan"))[-2]
         assert "plan again, and approve the digest of what is left" in lines(an_apply(*outcomes, by="digest"))[-2]
+
+    @pytest.mark.parametrize("by", ["hand", "plan", "digest"])
+    def test_what_somebody_changed_meanwhile_is_planned_again(self, by: str) -> None:
+        """The same command would take back what somebody just did; what else failed is in a new plan too."""
+        mover = {"actorId": "sa_fleet", "fleet": "other", "digest": "e" * 64, "commit": "c" * 40}
+        moved = an_outcome("failed", problem=a_problem(code="VERSION_CONFLICT"), movedBy=mover)
+        rest = an_outcome("failed", n=2, problem=a_problem(code="UNAVAILABLE"))
+        assert lines(an_apply(moved, rest, by=by))[-2] == (
+            "What failed was changed meanwhile by sa_fleet's apply eeeeeeeeeeee (fleet other, commit cccccccccccc):"
+            " plan again, and look at what that would take back."
+        )
+
+    @pytest.mark.parametrize("code", ["CONFLICT", "VERSION_CONFLICT", "INVALID_STATE"])
+    def test_what_is_otherwise_and_nobody_knows_by_whom_is_planned_again(self, code: str) -> None:
+        failed = an_outcome("failed", problem=a_problem(code=code))
+        said = "What failed is not as it was planned from: plan again, and look at what that would take back."
+        assert lines(an_apply(failed))[-2] == said
+
+    def test_what_failed_for_one_change_is_told_together(self) -> None:
+        by_hand = {"actorId": "alice\x1b[2J", "fleet": None, "digest": None, "commit": None}
+        apply = {**by_hand, "actorId": "sa_fleet", "digest": "e" * 64}
+        failed = [
+            an_outcome(
+                "failed", n=n, key=f"p{n}", problem=a_problem(code="VERSION_CONFLICT", message=f"no {n}"), movedBy=mover
+            )
+            for n, mover in enumerate([by_hand, apply, by_hand, by_hand, by_hand, apply])
+        ]
+        shown = lines(an_apply(*failed))
+        at = shown.index("  4 operations  fleet.yaml:8")
+        assert shown[at + 1] == r"    VERSION_CONFLICT: their objects were changed meanwhile by alice\x1b[2J"
+        assert [line.split()[1] for line in shown[at + 2 : at + 6]] == ["p0", "p2", "p3", "p4"]
+        assert "    VERSION_CONFLICT: no 1" in shown, "few are told as they are"
+        assert "by alice\\x1b[2J and sa_fleet's apply eeeeeeeeeeee: plan again" in shown[-2]
 
     def test_why_nothing_new_was_started_comes_first_and_once(self) -> None:
         rest = [an_outcome("notStarted", n=n, note="the server no longer answers\x1b[2J") for n in (2, 3)]
@@ -136,6 +169,7 @@ class TestApply:
         assert text.progress_line(an_outcome(), 3, 12) == "[ 3/12] done    offer fra1-a to acme"
         failed = an_outcome("failed", problem=a_problem(message="a\nb"))
         assert text.progress_line(failed, 12, 12) == "[12/12] failed  offer fra1-a to acme: CONFLICT: a\\nb"
+        assert text.progress_line(failed, 12, 12, whole=False) == "[12/12] failed  offer fra1-a to acme: CONFLICT"
 
 
 class TestDrift:

@@ -25,10 +25,11 @@ def render(report: Report, look: Look = PLAIN) -> str:
     return "".join(f"{line}\n" for line in shown)
 
 
-def progress_line(outcome: Outcome, number: int, total: int, *, colour: bool = False) -> str:
-    """One operation that ended, the `number`th of `total`: `[ 3/12] done    offer fra1-h100 to acme`."""
+def progress_line(outcome: Outcome, number: int, total: int, *, whole: bool = True, colour: bool = False) -> str:
+    """One operation that ended, the `number`th of `total`: `[ 3/12] done    offer fra1-h100 to acme`. Not `whole`: why
+    it failed is told later."""
     from fleetctl.outline.applied import progress  # not at the top: it is told while an apply runs
 
-    status, text = progress(outcome)
+    status, text = progress(outcome, whole=whole)
     padded = Style(colour).toned(status.tone, f"{status.text:<7}")
     return f"[{number:>{len(str(total))}}/{total}] {padded} {text}"

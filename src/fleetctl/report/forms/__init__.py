@@ -6,7 +6,7 @@ the server's clock. `(sensitive)` stands where a value is that no output may sho
 
 from __future__ import annotations
 
-from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, LeftOperation, Outcome, Undo
+from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, LeftOperation, Mover, Outcome, Undo
 from fleetctl.report.forms.drifted import Coverage, Drifted, DriftReport, DriftSummary
 from fleetctl.report.forms.explained import (
     ExplainedEntry,
@@ -145,6 +145,7 @@ __all__ = [
     "Machines",
     "Mismatch",
     "Missing",
+    "Mover",
     "Note",
     "Operation",
     "Outcome",

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from fleetctl.report.forms.shared import Action, Compared, Headed, Inverse, Problem, Selection, Source
+
+
+class Mover(TypedDict):
+    """Who changed an object after it was planned to be changed, by its last event: the actor, and the fleet, digest and
+    commit of the change that the call named; null where it named none."""
+
+    actorId: str
+    fleet: str | None
+    digest: str | None
+    commit: str | None
 
 
 class Outcome(TypedDict):
     """What became of an operation. `found`, of one that is done: its object was so already, by an attempt whose answer
     was lost or by somebody else. `note` says why it was not started, `problem` why it failed; a blocked one waited in
-    vain for those that `waitsFor` names by `n`. `inverse` is what takes it back. `meanwhile`: of one that is done, what
-    was given up for it and lasts until others are done too."""
+    vain for those that `waitsFor` names by `n`. `movedBy`, of one that failed since its object changed: by whom; left
+    out where that is not known. `inverse` is what takes it back. `meanwhile`: of one that is done, what was given up
+    for it and lasts until others are done too."""
 
     n: int
     action: Action
@@ -23,6 +34,7 @@ class Outcome(TypedDict):
     found: bool
     note: str
     problem: Problem | None
+    movedBy: NotRequired[Mover]
     waitsFor: list[int]
     attempts: int
     meanwhile: list[str]
