@@ -1,11 +1,12 @@
 """The files that a command is to write: none of those that it reads, and known to be writable before anything is asked.
-What is in one afterwards is of this run, or no result."""
+What is in one afterwards is of this run, or no result; what an earlier apply did is told by another file then."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +17,14 @@ from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop
 from fleetctl.files.walk import SUFFIXES
 from fleetctl.machine import disk
 from fleetctl.request import Request
+from fleetctl.words import count, short
 
 _BESIDE = ("-wal", "-shm", "-journal")
 """What ends the names of the files that SQLite keeps beside a database."""
 _KINDS = frozenset({"plan", "apply", "drift", "snapshot"})
+_LONGEST = 255
+"""Bytes of a file's name."""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +41,9 @@ class Kept:
 
     def begin(self, request: Request) -> None:
         """Whether it can be written, and the journal go on, as far as their names tell; then remove the result of an
-        earlier run: however this one ends, it says nothing of it. What the file itself does not tell to be one stays
-        until `write`, and all stays where nothing can be done at all. Leaves nothing behind. Raises Stop."""
+        earlier run: however this one ends, it says nothing of it. What an apply did can be taken back by its report
+        alone, so that one that tells of something is moved aside. What the file itself does not tell to be a result
+        stays until `write`, and all stays where nothing can be done at all. Leaves nothing behind. Raises Stop."""
         self._check_apart(request, _named(request))
         for path, append in ((self.path, False), (self.journal, True)):
             if path is not None:
@@ -46,8 +52,9 @@ class Kept:
         if self.path is not None:
             with _ahead(self.path):
                 real = disk.replaced(self.path)
-                if real is not None and _is_result(real):
-                    real.unlink()
+                data = None if real is None else _result(real)
+                if real is not None and data is not None:
+                    _make_room(real, data, request.tell)
 
     def check(self, request: Request, wished: Desired) -> None:
         """Whether what is written takes the place of nothing that the files, now read, are made of. Raises Stop."""
@@ -73,13 +80,16 @@ class Kept:
         pipe whose reader left."""
         if self.path is None:
             return ()
+        written = data()
         try:
-            disk.save(self.path, data())
+            disk.save(self.path, written)
         except BrokenPipeError:
             raise
         except OSError as error:
             raise _refused(self.path, error, "nothing of it was kept") from error
-        return (f"The {self.what} is in {self.path}",)
+        less = _without_less(self.path, written)
+        told = f", and tells all that {less} did, which is removed" if less else ""
+        return (f"The {self.what} is in {self.path}{told}",)
 
     def write_done(self, data: Callable[[], bytes]) -> tuple[tuple[str, ...], bool]:
         """The same of what is done and must be said, also where it cannot be kept; and whether it was, or nobody wanted
@@ -112,15 +122,90 @@ class _Head(Struct, rename="camel"):
     kind: str
 
 
-def _is_result(path: Path) -> bool:
-    """Whether a file is, by what it says, what a run kept. A large one that is something else is not read."""
+class _Operation(Struct):
+    digest: str
+
+
+class _Record(Struct):
+    """As much of the report of an apply as tells what can be taken back by it. Of one that failed nobody knows in the
+    end."""
+
+    digest: str
+    before: list[_Operation]
+    done: list[_Operation]
+    failed: list[_Operation]
+
+    @property
+    def told(self) -> frozenset[str]:
+        """The digests of what was done."""
+        return frozenset(one.digest for one in (*self.before, *self.done))
+
+
+def _result(path: Path) -> bytes | None:
+    """What a file holds, where that is by what it says what a run kept. A large one that is something else is not
+    read."""
     try:
         with path.open("rb") as stream:
             start = stream.read(1)
-            head = json.decode(start + stream.read(), type=_Head) if start == b"{" else None
+            data = start + stream.read() if start == b"{" else b""
+            is_result = json.decode(data, type=_Head).kind in _KINDS
     except (OSError, DecodeError, RecursionError):
-        return False
-    return head is not None and head.kind in _KINDS
+        return None
+    return data if is_result else None
+
+
+def _record(data: bytes) -> _Record | None:
+    """The report of an apply that tells of something done; None: it is none, and can be made again."""
+    try:
+        record = json.decode(data, type=_Record) if json.decode(data, type=_Head).kind == "apply" else None
+    except (DecodeError, RecursionError):
+        return None
+    is_one = record is not None and _DIGEST.fullmatch(record.digest) and (record.told or record.failed)
+    return record if is_one else None
+
+
+def _aside(path: Path, record: _Record) -> Path:
+    """The name with digits of the digest, cut where a name may not be as long."""
+    name, end = path.name, f".{short(record.digest)}"
+    while len(os.fsencode(name + end)) > _LONGEST:
+        name = name[:-1]
+    return path.with_name(name + end)
+
+
+def _make_room(path: Path, data: bytes, tell: Callable[[str], None]) -> None:
+    """Remove a result, or move it aside. Two reports of one digest are of the same change against the same state: what
+    the first one did was taken back before the second did it, or is told by that too. Raises OSError, and Stop where
+    another file is in the way."""
+    if (record := _record(data)) is None:
+        path.unlink()
+        return
+    aside = _aside(path, record)
+    if os.path.lexists(aside) and not _is_of(aside, record):
+        message = f"the report {path} tells what was done, and {aside}, where it would be kept, is another file"
+        raise Stop(EXIT_ERROR, f"{message}; nothing was done", hint="move one of them away, or give another --report")
+    path.replace(aside)
+    tell(f"The report that was there is kept as {aside}: it tells of {count(len(record.told), 'operation')} done")
+
+
+def _is_of(path: Path, record: _Record) -> bool:
+    other = _record(_result(path) or b"")
+    return other is not None and other.digest == record.digest
+
+
+def _without_less(path: Path, data: bytes) -> Path | None:
+    """Remove the report beside `path` that tells a part of what this one does, as the one does that an earlier run of a
+    plan file left; gives its name, where there was one."""
+    real, record = disk.replaced(path), _record(data)
+    if real is None or record is None:
+        return None
+    aside = _aside(real, record)
+    earlier = _record(_result(aside) or b"") if os.path.isfile(aside) else None
+    if earlier is None or earlier.digest != record.digest or not earlier.told <= record.told:
+        return None
+    with suppress(OSError):
+        aside.unlink()
+        return aside
+    return None
 
 
 def _named(request: Request) -> list[Path]:

@@ -62,7 +62,8 @@ if TYPE_CHECKING:
     "report_file",
     type=FILE,
     metavar="FILE",
-    help="Write the report, as JSON; one that is there is removed before anything is done.",
+    help="Write the report, as JSON. One that is there and tells of something done is kept as FILE.DIGEST, with 12"
+    " digits of its own, before anything is done; unless this one tells all of it, as that of a plan file's rest does.",
 )
 def command(
     common: Common, yes: bool, plan_file: Path | None, expect: str | None, undo: Path | None, **how: Any

@@ -23,7 +23,7 @@ from fleetctl.session.opening import opened, read
 def apply(request: Request, how: How) -> Finished:
     """Make the plan again, have it approved, run it, and say what became of every operation. A report that is kept is
     this run's, or there is none."""
-    # 1. Read the files, and the plan that was approved; an earlier run's report says nothing of this one.
+    # 1. Read the files, and the plan that was approved; an earlier run's report makes room.
     kept = Kept(how.report_file, "report", how.journal)
     kept.begin(request)
     wished = read(request)

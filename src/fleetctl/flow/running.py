@@ -184,9 +184,18 @@ def _run_and_told(plan: Plan, made: Made, how: How, kept: Kept, saved: SavedPlan
         # 9. Say what was done and what was not: also to whoever interrupts.
         finished = of_apply(plan, outcomes, header(session), how.approved_by, caught.name, back, saved)
         remarks, is_kept = kept.write_done(lambda: file_bytes(finished))
-    remarks += (journal.remark,) if journal.remark else ()
+    remarks += (*_going_on(outcomes, kept, saved), *filter(None, (journal.remark,)))
     code = _exit_code(outcomes, caught.name, back)
     return Finished(finished, code if (is_kept and not journal.remark) or code else EXIT_ERROR, remarks)
+
+
+def _going_on(outcomes: tuple[Outcome, ...], kept: Kept, saved: SavedPlan | None) -> tuple[str, ...]:
+    """What is to be known of the report of a run that ended early. Only the rest of a plan file is known to be one."""
+    done = sum(outcome.status == "done" for outcome in outcomes)
+    if saved is not None or kept.path is None or not 0 < done < len(outcomes):
+        return ()
+    said = f"It tells of {done:,} of {len(outcomes):,} operations, and that of a run that goes on of the rest"
+    return (f"{said}: to take back all, undo by each of the two, the later one first",)
 
 
 def _run(made: Plan, session: Session, how: How, journal: Journal, stop: Event) -> tuple[Outcome, ...]:

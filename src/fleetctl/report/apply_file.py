@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from glob import escape
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,9 @@ from fleetctl.report import parts, sides
 from fleetctl.report.forms import ApplyReport
 from fleetctl.report.saved import kind_of, read_report
 from fleetctl.undo import Applied, Done
+from fleetctl.words import joined
 
+_DIGITS = "[0-9a-f]" * 12
 _REFUSAL = Applied.refusal
 
 
@@ -25,7 +28,9 @@ def applied_report(path: Path) -> Applied:
     try:
         data = disk.read_whole(path)
     except OSError as error:
-        raise Stop(EXIT_ERROR, f"the report {path} cannot be read: {error.strerror}") from error
+        beside = sorted(map(str, path.parent.glob(f"{escape(path.name)}.{_DIGITS}")))
+        hint = f"a later run kept what was there as {joined(beside)}" if beside else ""
+        raise Stop(EXIT_ERROR, f"the report {path} cannot be read: {error.strerror}", hint=hint) from error
     kind = kind_of(data)
     if kind not in (None, "apply"):
         message = f"{path} is of kind {kind}, and the report of an apply is meant"

@@ -275,7 +275,7 @@ def test_a_gitignore_that_is_there_stays_and_what_it_lacks_is_told(fleet: Fleet,
     document = json.loads(fleet("init", directory, "--format", "json").out)
     assert ".gitignore" not in document["files"]
     assert document["toIgnore"] == [
-        "compute.db*", "better-compute.db*", "*.token", "live.json", "exported/", "comment.md", "report.json",
+        "compute.db*", "better-compute.db*", "*.token", "live.json", "exported/", "comment.md", "report.json*",
         "journal.jsonl",
     ]  # fmt: skip
     assert (begun / ".gitignore").read_text() == "node_modules/\nplan.json\n.fleet/\n"
