@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from better_compute.domain.escape import escape
 from fleetctl.outline import agreement, values
 from fleetctl.outline.head import base, commit, files, head, live, outside, selection
-from fleetctl.outline.problems import places
+from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
 from fleetctl.words import count, time
 
@@ -47,7 +47,7 @@ def outline(report: DriftReport, *, verbose: bool) -> Outline:
 
 def subject(one: Drifted) -> str:
     """`fra1-h100 for acme`."""
-    return escape(one["key"] or one["poolId"]) + _for(one)
+    return _name(one) + _for(one)
 
 
 def changes(one: Drifted, *, whole: bool) -> Iterator[tuple[str, str]]:
@@ -115,7 +115,7 @@ def _equal(found: Sequence[Drifted]) -> Iterator[list[Drifted]]:
 def _together(equal: Sequence[Drifted], verbose: bool) -> Item:
     one = equal[0]
     is_mild = one["kind"] == "pending" or one["expected"] is not None
-    return Item(
+    told = Item(
         mark="~" if one["kind"] == "pending" else "!",
         tone="quiet" if is_mild else "notice",
         subject=_subject(equal, verbose) + _for(one),
@@ -125,6 +125,20 @@ def _together(equal: Sequence[Drifted], verbose: bool) -> Item:
         notes=(*since(equal), *_why(one)),
         alarm=not is_mild,
     )
+    return told if verbose else _with_whole(told, equal)
+
+
+def _with_whole(told: Item, equal: Sequence[Drifted]) -> Item:
+    """With all that is left out of it, for those who cannot ask for more."""
+    one, whole = equal[0], told._replace(changes=tuple(changes(equal[0], whole=True)))
+    if len(equal) > _NAMED:
+        names = tuple((_name(each), place(each["source"]) if each["source"] else "") for each in equal)
+        whole = whole._replace(subject=count(len(equal), "pool") + _for(one), names=names)
+    return told if whole == told else told._replace(whole=whole)
+
+
+def _name(one: Drifted) -> str:
+    return escape(one["key"] or one["poolId"])
 
 
 def _for(one: Drifted) -> str:
@@ -149,7 +163,7 @@ def _why(one: Drifted) -> Iterator[Words]:
 
 
 def _subject(equal: Sequence[Drifted], verbose: bool) -> str:
-    names = [escape(each["key"] or each["poolId"]) for each in equal]
+    names = [_name(each) for each in equal]
     shown = names if verbose else names[:_NAMED]
     rest = f" and {len(names) - len(shown):,} more (--verbose)" if len(shown) < len(names) else ""
     return ", ".join(shown) + rest

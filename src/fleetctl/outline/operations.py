@@ -10,7 +10,7 @@ from better_compute.domain.escape import escape
 from fleetctl.outline import moved, values
 from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Section, Tone, Words
-from fleetctl.words import count, listed
+from fleetctl.words import LISTED, count, listed
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import DriftedOperation, LeftOperation, Operation, Outcome
@@ -30,6 +30,8 @@ _VERBS = {
 _PREPOSITIONS = {"offer": "to", "setQuota": "of", "unoffer": "from"}
 _ALONE = 2
 """So many equal operations still stand by themselves."""
+_OF_EACH = ("gpuModel", "siteId")
+"""What is told of each of several new pools that are equal otherwise."""
 _LONGEST_POLICY = 240
 """Characters of a new pool's policy that are shown: who approves it should see most policies whole."""
 
@@ -52,12 +54,21 @@ class Row:
 
 
 def section(operations: Sequence[Operation], drift: Mapping[int, DriftedOperation], *, verbose: bool) -> Section:
-    """The dangerous first; in each degree of danger the plan's order. `drift` are those that are not of the change."""
+    """The dangerous first; in each degree of danger what waits for nothing comes first, and in each such level pools by
+    their keys. It is no order to run them in: that is the plan's. `drift` are those that are not of the change."""
     groups: dict[Row, list[Operation]] = {}
-    for operation in sorted(operations, key=lambda o: _DANGER[o["severity"]]):
+    for operation in _in_order(operations):
         groups.setdefault(_row(operation, drift.get(operation["n"]), verbose), []).append(operation)
     items = tuple(_item(row, part, drift, verbose) for row, equal in groups.items() for part in _parts(equal))
     return Section(title="Operations", items=items, in_columns=True)
+
+
+def _in_order(operations: Sequence[Operation]) -> list[Operation]:
+    """`operations` are in an order to run them in, so each follows those it waits for."""
+    levels: dict[int, int] = {}
+    for one in operations:
+        levels[one["n"]] = max((levels.get(n, 0) + 1 for n in one["dependsOn"]), default=0)
+    return sorted(operations, key=lambda o: (_DANGER[o["severity"]], levels[o["n"]], name(o), o["n"]))
 
 
 def kind(operation: Operation) -> str:
@@ -102,18 +113,27 @@ def details(operation: Operation, *, whole: bool) -> tuple[str, ...]:
 
 
 def _row(operation: Operation, other: DriftedOperation | None, verbose: bool) -> Row:
+    alike = _common(operation)
     return Row(
         mark=_mark(operation),
         verb=verb(operation),
         whom=whom(operation),
-        details=tuple(_details(operation, verbose, moved.word(other))),
+        details=tuple(_details(alike, verbose, moved.word(other))),
         effects=tuple(escape(effect) for effect in operation["effects"]),
         reason=escape(operation["reason"]["sentence"]),
         causes=tuple(operation["causes"]),
         hand=moved.hand(other),
         severity=operation["severity"],
-        exact=repr(operation["changes"] or (operation["before"], operation["after"])),
+        exact=repr(operation["changes"] or (operation["before"], alike["after"])),
     )
+
+
+def _common(operation: Operation) -> Operation:
+    """The operation without what is told of each of several: new pools that are alike but for their model and site
+    stand together."""
+    if operation["action"] != "create":
+        return operation
+    return {**operation, "after": {name: it for name, it in operation["after"].items() if name not in _OF_EACH}}
 
 
 def _parts(equal: list[Operation]) -> list[list[Operation]]:
@@ -128,37 +148,76 @@ def _mark(operation: Operation) -> str:
 
 
 def _item(row: Row, part: Sequence[Operation], drift: Mapping[int, DriftedOperation], verbose: bool) -> Item:
+    """Where it leaves something out, with all of it for those who cannot ask for more."""
     takes_away = row.severity in _DESTRUCTIVE
     alarm: Tone = "bad" if takes_away else "notice"
     where = *_numbers(part, verbose), *_causes(row, part, drift), places(one["source"] for one in part)
     notes = [Words(f"! {effect}", alarm, foreign=True) for effect in row.effects]
     if takes_away or verbose:
         notes.append(Words(f"because {row.reason}", "quiet", foreign=True))
-    is_listed = len(part) > 1 and (takes_away or verbose)
-    if len(part) > 1 and not is_listed:
-        notes.append(Words(f"{listed([name(one) for one in part], 'pool')} (--verbose: all)", "quiet", foreign=True))
-    return Item(
+    kinds = _kinds(part)
+    told, word = part[0] if len(kinds) == 1 else _common(part[0]), moved.word(drift.get(part[0]["n"]))
+    details = row.details if told is not part[0] or row.verb != "create" else tuple(_details(told, verbose, word))
+    item = Item(
         mark=row.mark,
         tone=_TONES[row.mark],
         verb=row.verb,
         subject=" ".join(filter(None, (name(part[0]) if len(part) == 1 else count(len(part), "pool"), row.whom))),
-        details=row.details,
+        details=details,
         where=f"({', '.join(where)})",
         notes=tuple(notes),
-        names=tuple((name(one), _place(one, verbose)) for one in part) if is_listed else (),
+        names=tuple(_names(kinds, verbose)) if len(part) > 1 else (),
         alarm=row.severity in _UNDER,
         under=_UNDER.get(row.severity, ""),
     )
+    if takes_away or verbose or not (item.names or any(values.CUT in detail for detail in details)):
+        return item
+    return _in_short(item._replace(details=tuple(_details(told, True, word))), details, kinds)
+
+
+def _kinds(part: Sequence[Operation]) -> Mapping[str, Sequence[Operation]]:
+    """Those that are equal by what is told of each: `H100 at site_fra1` of a new pool, nothing of the rest."""
+    if len(part) == 1 or part[0]["action"] != "create":
+        return {"": part}
+    found: dict[str, list[Operation]] = {}
+    for one in part:
+        found.setdefault(_of_each(one), []).append(one)
+    return found
+
+
+def _of_each(operation: Operation) -> str:
+    after = operation["after"]
+    return f"{values.value(after['gpuModel'])} at {values.value(after['siteId'])}"
+
+
+def _names(kinds: Mapping[str, Sequence[Operation]], verbose: bool) -> Iterator[tuple[str, str]]:
+    """Each with its place, and what is told of it where not all are of one kind."""
+    for said, part in kinds.items():
+        for one in part:
+            number = f"#{one['n']}" if verbose else ""
+            yield name(one), ", ".join(filter(None, (number, said if len(kinds) > 1 else "", place(one["source"]))))
+
+
+def _in_short(whole: Item, details: tuple[str, ...], kinds: Mapping[str, Sequence[Operation]]) -> Item:
+    """The item with long values cut, and of several operations a few names of each kind."""
+    short = whole._replace(details=details, names=(), whole=whole)
+    if not whole.names:
+        return short
+    if len(kinds) > 1:
+        return short._replace(names=tuple((_listed(part), said) for said, part in kinds.items()))
+    (part,) = kinds.values()
+    return short._replace(notes=(*whole.notes, Words(_listed(part), "quiet", foreign=True)))
+
+
+def _listed(part: Sequence[Operation]) -> str:
+    more = " (--verbose: all)" if len(part) > LISTED else ""
+    return listed([name(one) for one in part], "pool") + more
 
 
 def _numbers(part: Sequence[Operation], verbose: bool) -> Iterator[str]:
     """Its number in the plan's order; of several each has its own below."""
     if verbose and len(part) == 1:
         yield f"#{part[0]['n']}"
-
-
-def _place(operation: Operation, verbose: bool) -> str:
-    return f"#{operation['n']}, {place(operation['source'])}" if verbose else place(operation["source"])
 
 
 def _causes(row: Row, part: Sequence[Operation], drift: Mapping[int, DriftedOperation]) -> Iterator[str]:
@@ -190,8 +249,11 @@ def _details(operation: Operation, whole: bool, drift: str) -> Iterator[str]:
 
 
 def _created(after: Any, atom: str | None, whole: bool) -> Iterator[str]:
-    kind, site, agent = values.value(after["class"]), values.value(after["siteId"]), values.value(after["agent"])
-    yield f"{values.value(after['gpuModel'])} {values.value(after['sharing'])}, {kind} at {site}, agent {agent}"
+    sharing, kind, agent = (values.value(after[name]) for name in ("sharing", "class", "agent"))
+    if "siteId" in after:
+        yield f"{values.value(after['gpuModel'])} {sharing}, {kind} at {values.value(after['siteId'])}, agent {agent}"
+    else:
+        yield f"{sharing}, {kind}, agent {agent}"
     if "providerAccountId" in after:
         yield f"provider account {values.value(after['providerAccountId'])}"
     yield f"owner quota {values.quota(after['ownerQuota'], atom)}"

@@ -119,7 +119,9 @@ def _notes(notes: Sequence[Note], verbose: bool) -> Iterator[Item]:
     for kind, said in _NOTES.items():
         alike = [note for note in notes if note["kind"] == kind]
         if len(alike) > _NOTED and not verbose:
-            yield Item(subject=f"{len(alike):,} {said} (--verbose)")
+            counted = f"{len(alike):,} {said}"
+            names = tuple((escape(note["sentence"]), place(note["source"])) for note in alike)
+            yield Item(subject=f"{counted} (--verbose)", whole=Item(subject=counted, names=names))
         else:
             yield from (Item(subject=escape(note["sentence"]), where=place(note["source"])) for note in alike)
 

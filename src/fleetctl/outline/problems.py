@@ -41,19 +41,24 @@ def finding(problem: Problem) -> Finding:
 
 def section(problems: Sequence[Problem], title: str = "Findings", *, verbose: bool) -> Section:
     """All of them in their order; more than a few that say the same are counted, unless verbose."""
-    alike: dict[tuple[str, str, str], int] = {}
+    alike: dict[tuple[str, str, str], list[Finding]] = {}
     shown = []
     for problem in problems:
-        key = problem["severity"], problem["rule"], problem["message"]
-        alike[key] = alike.get(key, 0) + 1
-        if alike[key] <= _LIKE_SHOWN or verbose:
-            shown.append(finding(problem))
-    more = (
-        Words(f"and {number - _LIKE_SHOWN:,} more (--verbose): {escape(message)}", "quiet", foreign=True)
-        for (_, _, message), number in alike.items()
-        if number > _LIKE_SHOWN and not verbose
+        found = finding(problem)
+        like = alike.setdefault((problem["severity"], problem["rule"], problem["message"]), [])
+        like.append(found)
+        if len(like) <= _LIKE_SHOWN or verbose:
+            shown.append(found)
+    rest = {key: like[_LIKE_SHOWN:] for key, like in alike.items() if len(like) > _LIKE_SHOWN and not verbose}
+    return Section(
+        title=title,
+        findings=tuple(shown),
+        more=tuple(
+            Words(f"and {len(left):,} more (--verbose): {escape(message)}", "quiet", foreign=True)
+            for (_, _, message), left in rest.items()
+        ),
+        hidden=tuple(map(tuple, rest.values())),
     )
-    return Section(title=title, findings=tuple(shown), more=tuple(more))
 
 
 def tally(errors: int, warnings: int, unchecked: int) -> str:

@@ -66,7 +66,8 @@ class Item(NamedTuple):
     `mark` is `+`, `~`, `-`, `!` or nothing; `details` stand on the line where they fit. Below stand `changes` (of what,
     how), `notes`, what went wrong, and the `names` of equal things with the place of each. `alarm`: dangerous, so that
     it comes first and is never left out while there is room; `under`: the title that it has where such are kept apart
-    from the rest of their section.
+    from the rest of their section. `whole` is the same with nothing left out, for pages, whose readers can ask for
+    nothing more; None where it is that already.
     """
 
     subject: str
@@ -82,6 +83,7 @@ class Item(NamedTuple):
     names: tuple[tuple[str, str], ...] = ()
     alarm: bool = False
     under: str = ""
+    whole: Item | None = None
 
 
 class Column(NamedTuple):
@@ -100,15 +102,16 @@ class Table(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A title and what stands under it, of one of three kinds. `more` says what was left out. `in_columns`: the items
-    are short and many, so that their parts stand below each other. `is_open`: to be seen at once, though nothing in it
-    is alarming."""
+    """A title and what stands under it, of one of three kinds. `more` says what was left out, and `hidden` has the
+    findings behind each line of it, for pages. `in_columns`: the items are short and many, so that their parts stand
+    below each other. `is_open`: to be seen at once, though nothing in it is alarming."""
 
     title: str
     items: tuple[Item, ...] = ()
     findings: tuple[Finding, ...] = ()
     table: Table | None = None
     more: tuple[Words, ...] = ()
+    hidden: tuple[tuple[Finding, ...], ...] = ()
     in_columns: bool = False
     is_open: bool = False
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from fleetctl.report.forms import Change
 
 NO_ROW = "no row (grants 0)"
+CUT = "..."
+"""What stands for the rest of a long value."""
 _ABSENT = "(absent)"
 _LONGEST = 60
 _LEAD = 12
@@ -60,7 +62,7 @@ def sides(it: Change, *, whole: bool = False) -> tuple[str, str]:
 
 def cut(text: str, longest: int = _LONGEST) -> str:
     """A text of no more than `longest` characters, which ends in three dots where some are missing."""
-    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+    return text if len(text) <= longest else f"{text[: longest - len(CUT)]}{CUT}"
 
 
 def _cut(before: str, after: str) -> tuple[str, str]:
@@ -68,7 +70,7 @@ def _cut(before: str, after: str) -> tuple[str, str]:
     if max(len(before), len(after)) <= _LONGEST:
         return before, after
     same = max(0, _shared(before, after) - _LEAD)
-    lead = "..." if same > _LEAD else ""
+    lead = CUT if same > _LEAD else ""
     start = same if lead else 0
     return cut(lead + before[start:]), cut(lead + after[start:])
 

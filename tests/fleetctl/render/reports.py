@@ -82,6 +82,11 @@ def archive(n: int, key: str) -> Any:
     )
 
 
+def created(n: int, key: str, site: str = "site_fra1", model: str = "H100", **policy: Any) -> Any:
+    common = {"class": "metal-host", "sharing": "exclusive", "agent": "bcd", "ownerQuota": {"gpu": 8}}
+    return operation(n, "create", key, after={**common, "siteId": site, "gpuModel": model, "policy": policy})
+
+
 def raised(n: int, key: str, tenant: str = "acme", before: int = 8) -> Any:
     change = {"path": "quota.gpu", "before": before, "after": 16}
     return operation(n, "offer", key, tenant, before=terms(gpu=before), after=terms(gpu=16), changes=[change])

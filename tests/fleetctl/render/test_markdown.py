@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fleetctl.look import Look
-from fleetctl.render import markdown
+from fleetctl.render import html, markdown
 from tests.fleetctl.render import checks
 from tests.fleetctl.render.reports import (
     a_drift,
@@ -17,11 +17,14 @@ from tests.fleetctl.render.reports import (
     a_validation,
     an_apply,
     archive,
+    created,
     drifted,
     large_plan,
     operation,
     outcome,
     problem,
+    raised,
+    source,
 )
 from tests.timing import times_as_long
 
@@ -95,6 +98,67 @@ class TestSize:
             return lambda: shown(report)
 
         assert times_as_long(prepared, 1_250, 10_000) < 24, "the square would be 64 times as long"
+
+
+def pools(number: int) -> list[str]:
+    return [f"fra1-{n:05}" for n in range(1, number + 1)]
+
+
+class TestGroups:
+    """Who reads a comment cannot ask for more."""
+
+    def test_are_named_in_full_each_with_its_place(self) -> None:
+        made = shown(a_plan([raised(n, key) for n, key in enumerate(pools(50), 1)]))
+        assert all(f"      {key}  fra1.yaml:{10 + n}\n" in made for n, key in enumerate(pools(50), 1))
+        assert "--verbose" not in made
+
+    def test_lose_places_before_names_and_names_before_anything_else_is_left_out(self) -> None:
+        report = a_plan([*(raised(n, key) for n, key in enumerate(pools(1_000), 1)), archive(1_001, "fra1-old")])
+        assert "fra1-01000  fra1.yaml:1010" in shown(report)
+        bare, short = shown(report, max_bytes=30_000), shown(report, max_bytes=15_000)
+        assert all(f"      {key}\n" in bare for key in pools(1_000))
+        assert "fra1-00001, fra1-00002 and 998 more pools" in short
+        assert "because the files mark it archived" in short
+        assert "> **1 group is told in short.** The whole: `fleetctl show plan.json --verbose`" in short
+        assert LEFT.search(short) is None
+
+    def test_take_no_room_of_what_comes_behind_them(self) -> None:
+        raises = [raised(n, key) for n, key in enumerate(pools(900), 1)]
+        report = a_plan(raises, findings=[problem(severity="warning", message=f"w{n} {'x' * 90}") for n in range(80)])
+        made = shown(report, max_bytes=20_000)
+        assert all(f"w{n} " in made for n in range(80))
+
+    def test_of_findings_are_placed_in_full_where_their_kind_is(self) -> None:
+        at = [{"file": "fra1.yaml", "line": n, "column": 1} for n in range(1, 31)]
+        errors = [problem(severity="error", message="e", source=one) for one in at]
+        warnings = [problem(severity="warning", message="w", source=one) for one in at]
+        made = shown(a_plan([], findings=[*errors, *warnings]))
+        wrong, mild = made.partition("<details>")[::2]
+        assert all(f"- **error** `fra1.yaml:{n}:1`" in wrong for n in range(1, 31))
+        assert all(f"- **warning** `fra1.yaml:{n}:1`" in mild for n in range(1, 31))
+
+    def test_of_what_drifted_are_named_in_full(self) -> None:
+        made = shown(a_drift(*(drifted(key=key) for key in pools(9))))
+        assert "9 pools for acme" in made
+        assert all(key in made for key in pools(9))
+
+    def test_of_notes_are_named_in_full(self) -> None:
+        notes = [{"kind": "id", "sentence": f"{key} adopts", "source": source(3)} for key in pools(9)]
+        made = shown(a_plan([], notes=notes))
+        assert "9 entries adopt pools by their ids\n" in made
+        assert all(f"{key} adopts  fra1.yaml:3\n" in made for key in pools(9))
+
+    def test_a_long_policy_of_a_new_pool_is_shown_whole(self) -> None:
+        assert "y" * 1_000 in shown(a_plan([created(1, "fra1-a", note="y" * 1_000)]))
+
+    def test_a_fence_is_longer_than_any_run_in_what_only_pages_show(self) -> None:
+        made = shown(a_plan([raised(n, f"{'`' * 9}{n}") for n in range(1, 9)]))
+        assert f"\n{'`' * 10}diff\n" in made
+
+    def test_are_whole_on_a_page_too(self) -> None:
+        made = html.render(a_plan([raised(n, key) for n, key in enumerate(pools(50), 1)], findings=[problem()] * 9))
+        assert all(f"<div>{key} <span" in made for key in pools(50))
+        assert "--verbose" not in made
 
 
 class TestOrder:

@@ -66,6 +66,15 @@ class TestOperations:
         symbols = [line[2] for line in lines(report) if line[:2] == "  " and line[2:4] in ("- ", "~ ", "+ ")]
         assert symbols == ["-", "-", "~", "~", "~", "+", "+"]
 
+    def test_pools_stand_by_their_keys_and_what_waits_below_what_it_waits_for(self) -> None:
+        made = [reports.created(n, key, note=key) for n, key in enumerate(("c", "a", "d", "b"), 1)]
+        offers = [
+            reports.operation(n + 4, "offer", one["key"], "acme", after=reports.terms(gpu=n), dependsOn=[n])
+            for n, one in enumerate(made, 1)
+        ]
+        shown = [line.split()[1:3] for line in lines(reports.a_plan([*made, *offers])) if line.startswith("  + ")]
+        assert shown == [[verb, key] for verb in ("create", "offer") for key in "abcd"]
+
     def test_effects_stand_below_their_operation(self, report: PlanReport) -> None:
         shown = [line.strip() for line in lines(report)]
         archive = next(n for n, line in enumerate(shown) if line.startswith("- archive"))
@@ -122,6 +131,35 @@ class TestEqualOperations:
         assert [line.partition("  (")[0].split() for line in shown] == [
             ["+", "create", "11", "pools"],
             ["+", "create", "fra1-07"],
+        ]
+
+    def test_new_pools_that_differ_by_model_and_site_alone_are_told_once(self) -> None:
+        keys = ["ams1-a100", "ams1-b200", "fra1-a100", "fra1-h100", *(f"fra1-a{n}" for n in range(6))]
+        made = [reports.created(n, k, f"site_{k[:4]}", k[5:].upper()) for n, k in enumerate(keys, 1)]
+        shown = lines(reports.a_plan(made))
+        start = next(n for n, line in enumerate(shown) if "create" in line)
+        assert [" ".join(line.split()) for line in shown[start : start + 6]] == [
+            "+ create 10 pools exclusive, metal-host, agent bcd, owner quota gpu 8 (fra1.yaml:11 and 9 more)",
+            "ams1-a100 A100 at site_ams1",
+            "ams1-b200 B200 at site_ams1",
+            "fra1-a100 A100 at site_fra1",
+            "fra1-h100 H100 at site_fra1",
+            "fra1-a0 A0 at site_fra1",
+        ]
+
+    def test_new_pools_of_one_model_and_site_are_named_as_a_few_of_them(self) -> None:
+        keys = [f"fra1-{n}" for n in range(9)]
+        made = [reports.created(n, k, model="H200" if n > 4 else "H100") for n, k in enumerate(keys, 1)]
+        assert "fra1-0, fra1-1 and 2 more pools (--verbose: all)  H100 at site_fra1" in line_with(
+            reports.a_plan(made), "H100 at"
+        )
+        assert line_with(reports.a_plan(made), "fra1-7  ", verbose=True).split() == [
+            "fra1-7",
+            "#8,",
+            "H200",
+            "at",
+            "site_fra1,",
+            "fra1.yaml:18",
         ]
 
     def test_two_stand_by_themselves(self) -> None:

@@ -45,14 +45,18 @@ def _head(words: Outline) -> str:
 
 
 def _footer(kind: str, made: Sequence[Block]) -> str:
-    """How much was left out, and where it is."""
-    left = sum(block.left for block in made)
-    if not left:
+    """How much was left out or told in short, and where it is."""
+    left, brief = sum(block.left for block in made), sum(block.brief for block in made)
+    if not left and not brief:
         return ""
-    missing = sum(block.missing for block in made if block.must)
-    alarm = f" **{missing:,} of what is dangerous could not be shown.**" if missing else ""
-    file = _KEPT_IN.get(kind)
-    whole = (
-        f"The whole: `fleetctl show {file}`, of the file that the run kept." if file else "The run's log has the whole."
-    )
-    return f"\n> **{left:,} lines are left out.**{alarm} {whole}\n"
+    said = [f"**{left:,} lines are left out.**"] if left else []
+    if missing := sum(block.missing for block in made if block.must):
+        said.append(f"**{missing:,} of what is dangerous could not be shown.**")
+    if brief:
+        said.append(f"**{brief:,} {'groups are' if brief > 1 else 'group is'} told in short.**")
+    verbose = " --verbose" if brief else ""
+    if file := _KEPT_IN.get(kind):
+        said.append(f"The whole: `fleetctl show {file}{verbose}`, of the file that the run kept.")
+    else:
+        said.append(f"The run's log has the whole{', where it was given `--verbose`' if brief else ''}.")
+    return f"\n> {' '.join(said)}\n"

@@ -17,6 +17,9 @@ DESTRUCTIVE, ALARM, WRONG, TABLE, REST, FACTS = range(6)
 """What is kept first."""
 _ON_ONE_LINE = 64
 
+More = tuple["Words", tuple["Finding", ...]]
+"""What says that findings were left out, and these."""
+
 
 def of_section(section: Section) -> Iterator[Block]:
     """What is alarming by itself and open, the rest folded."""
@@ -27,13 +30,19 @@ def of_section(section: Section) -> Iterator[Block]:
         yield _table(section.title, section.table, section.more)
     for number, items in enumerate(groups.values(), 1):
         yield _fenced(section, items, section.more if number == len(groups) else ())
-    more = section.more
-    wrong = [finding for finding in section.findings if finding.severity == "error"]
-    mild = [finding for finding in section.findings if finding.severity != "error"]
-    if wrong:
-        yield _findings(section.title, wrong, () if mild else more)
-    if mild:
-        yield _findings(section.title, mild, more, is_folded=bool(wrong))
+    yield from _of_findings(section)
+
+
+def _of_findings(section: Section) -> Iterator[Block]:
+    """Errors, then the rest, which is folded where there are errors."""
+    is_folded = False
+    for is_wrong in (True, False):
+        found = [finding for finding in section.findings if (finding.severity == "error") is is_wrong]
+        behind = zip(section.more, section.hidden, strict=False)
+        more = [(words, hidden) for words, hidden in behind if (hidden[0].severity == "error") is is_wrong]
+        if found:
+            yield _findings(section.title, found, more, is_folded=is_folded)
+            is_folded = True
 
 
 def facts(found: Iterable[Fact]) -> Block:
@@ -54,7 +63,7 @@ def _fenced(section: Section, items: Sequence[Item], more: Sequence[Words]) -> B
     column = width([item.subject for item in items]) if section.in_columns else 0
     units = [unit for item in items for unit in _units(item, column)]
     units += [Unit(f"{inert(f'  {words.text}')}\n") for words in more]
-    ticks = fence([unit.text for unit in units])
+    ticks = fence([text for unit in units for text in (unit.text, *unit.wider)])
     return Block(
         title=_title(title, len(items)),
         start=f"{ticks}diff\n",
@@ -67,23 +76,48 @@ def _fenced(section: Section, items: Sequence[Item], more: Sequence[Words]) -> B
 
 
 def _units(item: Item, column: int) -> Iterator[Unit]:
-    """An item and what stands below it, then each of its names: where only some fit, those do."""
-    lead = f"{item.mark or ' '} {f'{item.verb:<9} ' if item.verb else ''}"
+    """An item and what stands below it, then each of its names: where only some fit, those do. What can be told at more
+    length is one, with its names."""
+    lines = "".join(_lines(item, column))
+    short = "  ".join((_lead(item) + cut(item.subject), *map(cut, (item.where,) if item.where else ())))
+    if item.whole is not None:
+        text = f"{lines}{''.join(_name(item, *each) for each in item.names)}"
+        yield Unit(text, f"{inert(short)}\n", tuple(_wider(item, item.whole, column)))
+        return
+    yield Unit(lines, f"{inert(short)}\n")
+    yield from (Unit(_name(item, *each), _name(item, cut(each[0]))) for each in item.names)
+
+
+def _wider(item: Item, whole: Item, column: int) -> Iterator[str]:
+    """With each name and its place; then, where these tell nothing else, with the names alone."""
+    lines = "".join(_lines(whole, column))
+    yield f"{lines}{''.join(_name(item, *each) for each in whole.names)}"
+    if whole.names and not item.names:
+        yield f"{lines}{''.join(_name(item, name) for name, _ in whole.names)}"
+
+
+def _lead(item: Item) -> str:
+    return f"{item.mark or ' '} {f'{item.verb:<9} ' if item.verb else ''}"
+
+
+def _lines(item: Item, column: int) -> Iterator[str]:
+    """All but the names."""
     where, inline = (item.where,) if item.where else (), ", ".join(item.details)
     fits = not item.verb or len(inline) <= _ON_ONE_LINE
     subject = f"{item.subject:<{column}}" if fits else item.subject
     lines = [
-        "  ".join((f"{lead}{subject}{item.aside}", *((inline,) if fits and inline else ()), *where)),
+        "  ".join((f"{_lead(item)}{subject}{item.aside}", *((inline,) if fits and inline else ()), *where)),
         *(() if fits else (f"    {detail}" for detail in item.details)),
         *(f"    {path}  {text}" for path, text in item.changes),
         *(_note(note.text) for note in item.notes),
         *(f"    {line}" for line in (_problem(item.problem) if item.problem else ())),
     ]
-    short = "  ".join((lead + cut(item.subject), *map(cut, where)))
-    yield Unit("".join(f"{inert(line)}\n" for line in lines), f"{inert(short)}\n")
-    sign = lead[0] if item.alarm else " "
-    for name, place in item.names:
-        yield Unit(f"{inert(f'{sign}     {name}  {place}')}\n", f"{inert(f'{sign}     {cut(name)}')}\n")
+    return (f"{inert(line)}\n" for line in lines)
+
+
+def _name(item: Item, name: str, place: str = "") -> str:
+    text = f"{(item.mark or ' ') if item.alarm else ' '}     {name}{f'  {place}' if place else ''}"
+    return f"{inert(text)}\n"
 
 
 def _note(text: str) -> str:
@@ -97,9 +131,10 @@ def _problem(finding: Finding) -> Iterator[str]:
         yield f"Hint: {finding.hint}"
 
 
-def _findings(title: str, findings: Sequence[Finding], more: Sequence[Words], *, is_folded: bool = False) -> Block:
+def _findings(title: str, findings: Sequence[Finding], more: Sequence[More], *, is_folded: bool) -> Block:
     units = [Unit("".join(_finding(finding)), next(_finding(finding))) for finding in findings]
-    units += [Unit(f"- {code(words.text)}\n") for words in more]
+    for words, hidden in more:
+        units.append(Unit(f"- {code(words.text)}\n", wider=("".join("".join(_finding(one)) for one in hidden),)))
     rank = WRONG if findings[0].severity == "error" else REST
     return Block(title=_title(title, len(findings)), units=units, rank=rank, is_folded=is_folded)
 

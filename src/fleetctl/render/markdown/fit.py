@@ -11,10 +11,12 @@ _NOTE = 80
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Lines that belong together, each ended. `short` says the least of them."""
+    """Lines that belong together, each ended. `short` says the least of them; `wider`, the widest first, say more than
+    they must, where there is room in the end."""
 
     text: str
     short: str = ""
+    wider: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +37,8 @@ class Block:
     """Lines that were left out."""
     missing: int = 0
     """Units of which nothing was kept."""
+    brief: int = 0
+    """Units that say less than they could."""
 
     @property
     def _frame(self) -> tuple[str, str]:
@@ -57,6 +61,18 @@ class Block:
         self.left = sum(unit.text.count("\n") for unit in self.units) - sum(text.count("\n") for text in self.kept)
         return used if self.kept else 0
 
+    def widen(self, room: int) -> int:
+        """Say of what was kept as much as fits into `room` bytes more; the bytes that are used."""
+        used = 0
+        for number, unit in enumerate(self.units[: len(self.kept)]):
+            fits = (text for text in unit.wider if used + size(text) - size(self.kept[number]) <= room)
+            wide = next(fits, "")
+            if wide:
+                used += size(wide) - size(self.kept[number])
+                self.kept[number] = wide
+            self.brief += bool(unit.wider) and wide != unit.wider[0]
+        return used
+
     def shown(self) -> str:
         """The block as it stands; nothing where nothing of it was kept."""
         if not self.kept:
@@ -67,10 +83,12 @@ class Block:
 
 
 def fit(head: str, blocks: Sequence[Block], room: int) -> Iterator[str]:
-    """The head and the blocks in their order, in `room` bytes."""
+    """The head and the blocks in their order, in `room` bytes. No block says more at the cost of another."""
     rest = room - size(head)
     for block in sorted(blocks, key=lambda one: one.rank):
         rest -= block.fill(max(rest, 0))
+    for block in sorted(blocks, key=lambda one: one.rank):
+        rest -= block.widen(max(rest, 0))
     yield head
     yield from (block.shown() for block in blocks)
 
