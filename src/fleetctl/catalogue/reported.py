@@ -147,6 +147,20 @@ _OUTCOMES: Final[Entries] = {
     "unchanged": Entry("The file is in canonical layout already.", "Nothing differs.", _NOTHING),
     "left": Entry("The file was left as it is.", "It cannot be formatted; the text says why.", "Correct the file."),
 }
+_PARTS: Final[Entries] = {
+    "expected": Entry(
+        "The files say that it may differ for a time: drift tells it, and does not count it.",
+        'An item of `expected`: `{key: gpu-fra1-h100, path: "offers[acme].quota.gpu", until: 2027-01-31T00:00Z, reason:'
+        " load test}`; without `path` all of the pool may differ. A plan takes it back all the same, and says so.",
+        "Leave it out of an apply by --except, or write what is live into the files.",
+    ),
+    "coverage": Entry(
+        "How many of the live pools of the tenant an entry of the fleet names, and how many of their GPU atoms.",
+        "A pool that no entry names is nobody's in review: it was made by hand, left the files, or is another fleet's.",
+        "`fleetctl drift --verbose` names them; `fleetctl export` writes them as files.",
+    ),
+}
+"""Parts of a report that people ask about by name."""
 _OF: Final = {
     "operation": _ACTIONS,
     "drift": ("changed", "pending", "removed"),
@@ -155,7 +169,7 @@ _OF: Final = {
 }
 """The titles of results, for tools that list them: a family, and words of it."""
 
-_PLAIN: Final[Entries] = {**_ACTIONS, **_REASONS, **_STANDS, **_NOTES, **_WEIGHTS, **_OUTCOMES}
+_PLAIN: Final[Entries] = {**_ACTIONS, **_REASONS, **_STANDS, **_NOTES, **_WEIGHTS, **_OUTCOMES, **_PARTS}
 REPORTED: Final[Entries] = {
     **_PLAIN,
     **{f"{family}.{word}": _PLAIN[word] for family, words in _OF.items() for word in words},

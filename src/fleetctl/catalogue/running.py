@@ -138,6 +138,11 @@ RUNNING: Final[Entries] = {
         "A digest stands for one change against one live state.",
         "Look at the new plan, and approve it.",
     ),
+    "plan.expected": Entry(
+        "The plan takes back a difference that the files expect.",
+        "`expected` lets drift pass over a difference for a time; a plan makes all as the files say.",
+        "Leave the pool out by --except while it lasts, or write what is live into the files.",
+    ),
     "plan.expired": Entry(
         "The plan file has expired, by the server's clock.",
         "What was approved long ago may have been approved for another world.",

@@ -13,8 +13,8 @@ from fleetctl.cli.options import Common
 
 @click.command(
     "drift",
-    help="Show what differs between files and live state: what, since when, by whom. Exit 2 when something does."
-    + options.PATH,
+    help="Show what differs between files and live state: what, since when, by whom. Exit 2 when something does, but"
+    " for what the files list under `expected` (fleetctl explain expected)." + options.PATH,
     epilog=options.examples(
         "fleetctl drift", "fleetctl drift fleet/ --format json", 'fleetctl drift fleet/ --notify "$WEBHOOK"'
     ),

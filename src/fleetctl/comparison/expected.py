@@ -9,11 +9,12 @@ from better_compute.domain.policy.tree import ROOT
 from better_compute.domain.problems import INVALID_INPUT, Problem
 from better_compute.domain.quotas import RESOURCES
 from better_compute.domain.state import PoolState
+from better_compute.domain.words import slip_of
 from fleetctl.comparison import naming
 from fleetctl.desired import Desired, Expected, PoolEntry
 from fleetctl.desired.nearest import Nearest
 from fleetctl.paths import Path, covers, written
-from fleetctl.words import time
+from fleetctl.words import listed, time
 
 Holding = Mapping[str, Sequence[Expected]]
 """Expectations that hold now, by the key or id that they name."""
@@ -34,11 +35,14 @@ def why(holds: Holding, names: Iterable[str], paths: Iterable[Path]) -> str | No
     """Why a pool, or an offer of it, may differ at all of these paths; None where that is not said of one of them, or
     there is none. `names` are all that it goes by."""
     known = [each for name in names for each in holds.get(name, ())]
-    reasons = [
-        next((each.reason for each in known if each.path is None or covers(each.path, path)), None) for path in paths
-    ]
+    reasons = [next((each.reason for each in known if is_of(each, (path,))), None) for path in paths]
     said = [reason for reason in reasons if reason is not None]
     return "; ".join(dict.fromkeys(said)) if said and len(said) == len(reasons) else None
+
+
+def is_of(expected: Expected, paths: Iterable[Path]) -> bool:
+    """Whether it is of one of these paths, or of all that holds one."""
+    return expected.path is None or any(covers(expected.path, path) for path in paths)
 
 
 def expired(expected: Iterable[Expected], now: int, names: Collection[str]) -> Iterator[str]:
@@ -123,6 +127,20 @@ def _slip(path: str, pool: _Named) -> tuple[str, Collection[str]] | None:
     return (below, rows) if below and below not in rows else None
 
 
+def _as_term(path: str, pool: _Named) -> str:
+    """The hint for a path that begins with what drift calls a term of an offer, and not with whose; an empty text for
+    any other."""
+    first, *rest = written(path)
+    term = slip_of(first, _TERMS) or (first if first in _TERMS else "")
+    if not term:
+        return ""
+    below = "".join(f".{step}" for step in rest)
+    owner = [f"ownerQuota{below}"] if term == "quota" else []
+    meant = [*(f"offers[{tenant_id}].{term}{below}" for tenant_id in sorted(pool.tenants)), *owner]
+    quoted = [f'"{each}"' for each in meant]
+    return f"did you mean {listed(quoted, 'path')}?" if quoted else ""
+
+
 def _slip_in_offer(steps: Sequence[str], pool: _Named) -> tuple[str, Collection[str]] | None:
     tenant_id, *terms = steps
     if pool.state and tenant_id not in pool.tenants:
@@ -164,7 +182,7 @@ def _nowhere(expected: Expected, path: str, pool: _Named, nearest: Nearest) -> I
         yield _problem(expected, "path", f'{about} "{path}", which holds an empty name', "")
     elif slip := _slip(path, pool):
         message = f"{about} {path}, and nothing of a pool is called {slip[0]}"
-        yield _problem(expected, "path", message, nearest.hint(*slip))
+        yield _problem(expected, "path", message, _as_term(path, pool) or nearest.hint(*slip))
 
 
 def _problem(expected: Expected, field: str, message: str, near: str) -> Problem:

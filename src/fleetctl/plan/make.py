@@ -14,6 +14,7 @@ from fleetctl.desired.inputs import canonical_inputs
 from fleetctl.history import Reader, nothing_known
 from fleetctl.live import Live
 from fleetctl.order import GivenUp, Ordering, arrange
+from fleetctl.plan import expecting
 from fleetctl.plan.digest import Scope, content, inputs_digest, operation_digest, plan_digest
 from fleetctl.plan.findings import findings
 from fleetctl.plan.operation import Operation, Reason
@@ -68,10 +69,12 @@ def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
     scope = scope_of(settled, live)
     key = live.instance.digest_key
     undoes = comparison.asked.undoes
-    unordered = operations(diff, settled.tenant_id)
+    unordered, taken_back = operations(diff, settled.tenant_id), tuple[Problem, ...]()
     if undoes is not None:
         reason = Reason("undo", f"it takes back what the apply {short(undoes)} did")
         unordered = [replace(operation, reason=reason) for operation in unordered]
+    else:
+        unordered, taken_back = expecting.told(unordered, settled, live.instance.now)
     heirs = {pool.entry.pool_id: pool.heir.pool_id for pool in diff.pools if pool.heir}
     ordering = arrange([operation.command for operation in unordered], live.pools, heirs)
     contents = [content(operation, key) for operation in unordered]
@@ -80,7 +83,7 @@ def _of(comparison: Comparison, live: Live, written: Desired) -> Plan:
         scope=scope,
         comparison=comparison,
         operations=ordered,
-        findings=(*findings(comparison, live), *_cycles(ordering, unordered)),
+        findings=(*findings(comparison, live), *taken_back, *_cycles(ordering, unordered)),
         digest=plan_digest(scope, contents),
         inputs=inputs_digest(_inputs(comparison, written), key),
         sequence=live.sequence,

@@ -187,6 +187,20 @@ def test_a_path_that_leads_nowhere_is_told_with_the_nearest(path: str, slip: str
 
 
 @pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("quotas.gpu", '"offers[acme].quota.gpu", "offers[globex].quota.gpu" and "ownerQuota.gpu"'),
+        ("quota.gpu", '"offers[acme].quota.gpu", "offers[globex].quota.gpu" and "ownerQuota.gpu"'),
+        ("priorty", '"offers[acme].priority" and "offers[globex].priority"'),
+    ],
+)
+def test_a_term_as_drift_calls_it_is_told_with_whose_it_may_be(path: str, meant: str) -> None:
+    pools = {pool_id("fra1-b"): live("fra1-b")["pool_fra1-b"]}
+    [(_, hint)] = slips("fra1-b", path, pools)
+    assert hint == f"did you mean {meant}?"
+
+
+@pytest.mark.parametrize(
     "path", ["policy.", ".policy", "policy..x", " ", "..", "ownerQuota.", "offers[]", "offers[acme]."]
 )
 def test_a_path_with_an_empty_name_is_told_as_that(path: str) -> None:
