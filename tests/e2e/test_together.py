@@ -158,7 +158,18 @@ def test_a_plan_that_ends_with_3_by_what_comes_with_it_says_so(branches: Branche
     branches.commit(entry("racked", {"acme": 10}), entry("plain", {"acme": 8}), guards=LIMITED)
     report = branches.plan("x", code=3)
     assert (report["summary"]["blocked"], report["together"]["blocked"]) == (False, True)
-    assert "All together would be blocked." in branches.home.run("plan", "--with", "x", "--format", "markdown").out
+    last = "All together would be blocked, though this plan alone is not: exit code 3."
+    assert last in branches.home.run("plan", "--with", "x", "--format", "markdown").out
+    lines = branches.home.run("plan", "--with", "x").out.splitlines()
+    assert lines[-1] == f"Together with x: 1 error that no plan has alone. {last}"
+    assert "Not blocked by itself." in lines
+
+
+def test_what_other_revisions_alone_have_a_part_in_is_placed_in_one_of_them(branches: Branches) -> None:
+    for name, gpus in (("x", 9), ("y", 10)):
+        branches.branch(name, entry("racked", {"acme": gpus}), entry("plain", {"acme": 8}), guards=LIMITED)
+    assert "\nx:racked.yaml:12:" in branches.home.run("plan", "--with", "x", "--with", "y").out
+    assert "file=" not in branches.home.run("plan", "--with", "x", "--with", "y", "--format", "github").out
 
 
 def test_a_pool_that_one_takes_away_and_another_changes_is_told(branches: Branches) -> None:

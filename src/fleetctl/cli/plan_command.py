@@ -50,7 +50,8 @@ from fleetctl.cli.options import Common
     shell_complete=offered.refs,
     help="Say also, in a line, what the plan of REF alone does and whether it is blocked by itself, and what this plan"
     " and what REF changed since it left HEAD break only together: the same object, a rule, a guard, a check, oversell."
-    " Repeat it for several. The plan stays what it is, and may be applied; exit 3 where all together are blocked.",
+    " Repeat it for several. The plan stays what it is, and may be applied; exit 3 where all together would be blocked,"
+    " also where this plan alone is not.",
 )
 def command(common: Common, out: Path | None, lifetime: int | None, detailed: bool, beside: tuple[str, ...]) -> int:
     from fleetctl.flow.plan import plan

@@ -157,11 +157,11 @@ def _closing(report: PlanReport) -> Iterator[Sentence]:
         yield from _free(report)
         if found:
             yield (Words(f"Found: {found}.", "notice"),)
-    if "together" in report:
-        yield together.closing(report["together"])
     if "undoes" in report:
         yield (Words("Revert the files too: else the next plan brings the change back.", "notice"),)
     yield (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True))
+    if "together" in report:
+        yield together.closing(report["together"], is_blocked=summary["blocked"])
 
 
 def _sum(report: PlanReport) -> Iterator[Sentence]:
@@ -181,9 +181,10 @@ def _sum(report: PlanReport) -> Iterator[Sentence]:
 
 def _free(report: PlanReport) -> Iterator[Sentence]:
     """That nothing blocks, and how much of what guards let pass is used up."""
-    counts = [f"{_COUNTED[one['guard']]} {one['number']:,} of {one['limit']:,}" for one in report["guards"]]
+    counts = [f"{_COUNTED[one['guard']]} {one['number']:,}, at most {one['limit']:,}" for one in report["guards"]]
     if report["operations"]:
-        yield (Words(f"Not blocked{': ' if counts else ''}{', '.join(counts)}."),)
+        alone = " by itself" if "together" in report and report["together"]["blocked"] else ""
+        yield (Words(f"Not blocked{alone}{': ' if counts else ''}{'; '.join(counts)}."),)
 
 
 def _first(report: PlanReport) -> Iterator[Words]:

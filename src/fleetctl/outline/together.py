@@ -46,22 +46,25 @@ def section(report: PlanReport, *, verbose: bool) -> Section | None:
     """None where nobody asked."""
     if "together" not in report:
         return None
-    return problems.section(told(report["together"]), "Broken only together", verbose=verbose)
+    found = [_placed(_told(problem), problem["parties"]) for problem in report["together"]["findings"]]
+    return problems.section(found, "Broken only together", verbose=verbose)
 
 
 def told(together: Together) -> list[Problem]:
-    """The findings as those of one plan, each with the parties in its message."""
+    """The findings as those of one plan, each with the parties in its message; a place is one in the files at hand."""
     return [_told(problem) for problem in together["findings"]]
 
 
-def closing(together: Together) -> Sentence:
-    """The sum: a plan that is free of errors says nothing of what comes with others."""
+def closing(together: Together, *, is_blocked: bool) -> Sentence:
+    """The sum, and why the command ends as it does: a plan that is free of errors says nothing of what comes with
+    others."""
     found = Counter(problem["severity"] for problem in together["findings"])
     refs = listed([escape(one["ref"]) for one in together["revisions"]], "revision")
+    alone = "" if is_blocked else ", though this plan alone is not"
     tone: Tone = "bad" if found["error"] else "notice" if found else "plain"
     said = problems.tally(found["error"], found["warning"], found["unchecked"])
     sums = f"{said} that no plan has alone." if said else "nothing breaks only together."
-    sums += " All together would be blocked." if together["blocked"] else ""
+    sums += f" All together would be blocked{alone}: exit code 3." if together["blocked"] else ""
     return Words("Together with ", tone), Words(refs, tone, foreign=True), Words(f": {sums}", tone)
 
 
@@ -95,6 +98,14 @@ def _told(problem: JointProblem) -> Problem:
         "severity": problem["severity"],
         "source": problem["source"],
     }
+
+
+def _placed(problem: Problem, parties: Sequence[Party]) -> Problem:
+    """With a place in the files of another revision, `more-h100:fra1.yaml:9`, where these have no part in it."""
+    other = next((party for party in parties if party["ref"] is not None and party["source"] is not None), None)
+    if problem["source"] is not None or other is None or other["source"] is None:
+        return problem
+    return {**problem, "source": {**other["source"], "file": f"{other['ref']}:{other['source']['file']}"}}
 
 
 def _wishes(parties: Sequence[Party]) -> str:

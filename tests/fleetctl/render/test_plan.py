@@ -307,8 +307,11 @@ class TestSummary:
     @pytest.mark.parametrize(
         ("entry", "said"),
         [
-            ("offers: []", "Not blocked: withdrawals 1 of 10, GPUs withdrawn 8 of 256."),
-            ("archived: true", "Not blocked: archives 1 of 1, withdrawals 1 of 10, GPUs withdrawn 8 of 256."),
+            ("offers: []", "Not blocked: withdrawals 1, at most 10; GPUs withdrawn 8, at most 256."),
+            (
+                "archived: true",
+                "Not blocked: archives 1, at most 1; withdrawals 1, at most 10; GPUs withdrawn 8, at most 256.",
+            ),
             ("offers: [{toTenantId: acme, quota: {gpu: 9}}]", "Not blocked."),
         ],
     )
@@ -324,7 +327,7 @@ class TestSummary:
             entries += f"  - {{idempotencyKey: fra1-{key}, archived: true}}\n"
         for allowed in (2, 3):
             report = world.report(entries, Override({"archives": allowed}, "site closes"))
-            assert f"Not blocked: archives 2 of {allowed}." in lines(report)
+            assert f"Not blocked: archives 2, at most {allowed}." in lines(report)
         assert "Not blocked" not in lines(world.report(entries)), "one apply may do 1"
 
     def test_says_that_nothing_changes(self) -> None:
