@@ -73,6 +73,12 @@ def test_nobody_is_told_where_nothing_drifted(home: Home, hook: Server) -> None:
     assert hook.received == []
 
 
+def test_nobody_is_told_where_the_token_does_not_hold(home: Home, hook: Server) -> None:
+    with served(home):
+        assert drift(home, hook, FLEETCTL_TOKEN="bct_expired").code == 1
+    assert hook.received == []
+
+
 def test_nobody_is_told_where_drift_could_not_be_looked_for(home: Home, hook: Server) -> None:
     home.write("fleet.yaml", "")
     assert drift(home, hook).code == 1
@@ -82,6 +88,8 @@ def test_nobody_is_told_where_drift_could_not_be_looked_for(home: Home, hook: Se
 FAILURES: dict[str, Any] = {
     "refused": reply(403, b"no"),
     "gone": reply(410, b""),
+    "lost": reply(404, b""),
+    "failing": reply(500, b""),
     "elsewhere": reply(302, b"", Location="http://127.0.0.1:1/hunter2"),
     "broken": lambda handler: handler.connection.close(),
 }

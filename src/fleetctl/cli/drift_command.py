@@ -27,7 +27,8 @@ from fleetctl.cli.options import Common
     "--notify",
     metavar="URL",
     help="Where something drifted, POST a summary and the report to this webhook, as JSON. The variable"
-    " FLEETCTL_NOTIFY_SECRET signs it, as Standard Webhooks do.",
+    " FLEETCTL_NOTIFY_SECRET signs it, as Standard Webhooks do. It is sent once; exit 1 where it was not taken. What"
+    " fails before drift is known, such as an expired token, is exit 1 too, and is not sent.",
 )
 def command(common: Common, out: Path | None, notify: str | None) -> int:
     from fleetctl.flow.drift import drift
