@@ -36,5 +36,11 @@ def outline(report: Report, *, verbose: bool = False) -> Outline:
 
 
 def on_page(report: Report, *, verbose: bool = False) -> Outline:
-    """The report in words for a page: what an apply did is in it, for nobody saw its lines as it ran."""
-    return outline(report, verbose=verbose or report["kind"] == "apply")
+    """The report in words for a page, which folds what nobody needs at once: what an apply did is in it, for nobody saw
+    its lines as it ran, and so are the pools that drift finds in no file."""
+    words = outline(report, verbose=verbose or report["kind"] == "apply")
+    if report["kind"] != "drift" or verbose:
+        return words
+    from fleetctl.outline import drifted, shape  # not at the top: each command loads what it says
+
+    return words._replace(sections=(*words.sections, *shape.filled(drifted.unnamed(report))))

@@ -10,7 +10,7 @@ from fleetctl.outline import agreement, values
 from fleetctl.outline.head import base, commit, files, head, live, outside, selection
 from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
-from fleetctl.words import count, time
+from fleetctl.words import count, listed, time
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Change, Coverage, Drifted, DriftReport
@@ -24,6 +24,7 @@ _EXPECTED = "Expected to differ"
 _ALONE = 2
 """So many that drifted in the same way still stand by themselves."""
 _NAMED = 3
+_WIDEST = 64
 
 
 def outline(report: DriftReport, *, verbose: bool) -> Outline:
@@ -40,6 +41,7 @@ def outline(report: DriftReport, *, verbose: bool) -> Outline:
                 for kind, title in _TITLES.items()
             ),
             _section(_EXPECTED, expected, verbose),
+            unnamed(report) if verbose else None,
         ),
         closing=(_sum(report), *agreement.waiting(report)),
     )
@@ -63,17 +65,45 @@ def coverage(it: Coverage) -> str:
     return f"{it['namedPools']:,} of {count(it['livePools'], 'live pool')} under code ({it['percent']:g} %){atoms}"
 
 
+def unnamed(report: DriftReport) -> Section:
+    """The live pools that are not under code, and who made them."""
+    it = report["coverage"]
+    items = (
+        Item(
+            subject=escape(pool["key"] or pool["poolId"]),
+            details=(f"{escape(pool['gpuModel'])} at {escape(pool['siteId'])}", escape(pool["poolId"])),
+            where=f"made by {escape(pool['createdBy'])}" if pool["createdBy"] else "",
+        )
+        for pool in it["unnamed"]
+    )
+    left = it["livePools"] - it["namedPools"] - len(it["unnamed"])
+    more = (Words(f"and {left:,} more", "quiet"),) if left else ()
+    return Section(title="Live, and not under code", items=tuple(items), more=more, in_columns=True)
+
+
 def _facts(report: DriftReport) -> Mapping[str, str]:
     summary = report["summary"]
     facts = {
         **({"base": base(report["base"])} if report["base"] else {}),
         "files": files(summary["entries"], summary["offers"]) + commit(report["commit"]),
         "live": live(time(report["createdAt"]), snapshot=report["snapshot"]),
-        "coverage": coverage(report["coverage"]) + (", in the whole fleet" if report["selection"] else ""),
+        "coverage": "".join(_coverage(report)),
     }
     if report["selection"]:
         facts["part"] = selection(report["selection"])
     return facts
+
+
+def _coverage(report: DriftReport) -> Iterator[str]:
+    """With the first of the pools that are not under code."""
+    it = report["coverage"]
+    yield coverage(it)
+    if report["selection"]:
+        yield ", in the whole fleet"
+    if it["unnamed"]:
+        rest = it["livePools"] - it["namedPools"] - len(it["unnamed"])
+        names = [escape(values.cut(pool["key"] or pool["poolId"], _WIDEST)) for pool in it["unnamed"]]
+        yield f"; not {listed([*names, *[''] * rest], 'pool')}"
 
 
 def _sum(report: DriftReport) -> Sentence:

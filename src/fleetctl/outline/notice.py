@@ -12,7 +12,7 @@ from fleetctl.outline.head import outside
 from fleetctl.words import listed, time
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import Drifted, DriftReport
+    from fleetctl.report.forms import Coverage, Drifted, DriftReport
 
 _LONGEST = 64
 """Characters of a name."""
@@ -29,7 +29,15 @@ def notice(report: DriftReport) -> str:
     rest = f" (a part of the fleet; {outside(part)})" if part else ""
     of = f"{_name(report['fleet'])}, tenant {_name(report['tenantId'])}"
     told = [f"Drift of fleet {of}: {counts or 'none'}{rest}.", *_kinds(kinds)]
-    return " ".join([*told, f"Coverage: {coverage(report['coverage'])}."])
+    return " ".join([*told, f"Coverage: {coverage(report['coverage'])}.", *_unnamed(report["coverage"])])
+
+
+def _unnamed(it: Coverage) -> Iterator[str]:
+    """The first of the pools that are not under code, and how many more there are."""
+    if it["unnamed"]:
+        rest = it["livePools"] - it["namedPools"] - len(it["unnamed"])
+        names = [_name(pool["key"] or pool["poolId"]) + _by(pool["createdBy"]) for pool in it["unnamed"]]
+        yield f"Not under code: {listed([*names, *[''] * rest], 'pool')}."
 
 
 def _kinds(kinds: dict[str, list[Drifted]]) -> Iterator[str]:
@@ -47,8 +55,12 @@ def _for(one: Drifted) -> str:
 
 
 def _since(one: Drifted) -> str:
-    by = f" by {_name(one['actorId'])}" if one["actorId"] else ""
+    by = _by(one["actorId"])
     return f"{by} since {time(one['since'])}" if one["since"] is not None else by
+
+
+def _by(actor: str | None) -> str:
+    return f" by {_name(actor)}" if actor else ""
 
 
 def _name(text: str) -> str:

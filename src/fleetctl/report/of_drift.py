@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 from better_compute.domain.policy.secrets import mask, mask_text
+from better_compute.domain.state import Pool
 from fleetctl.comparison.coverage import Coverage
 from fleetctl.drift import Drift, Drifted
 from fleetctl.report import forms, parts, problems
 from fleetctl.report.parts import Header
+
+_MOST_UNNAMED = 20
+"""So many pools that no entry names are told of; there may be a whole control plane of them."""
 
 
 def of_drift(drift: Drift, header: Header) -> forms.DriftReport:
@@ -42,6 +46,17 @@ def _coverage(found: Coverage) -> forms.Coverage:
         "percent": found.percent,
         "liveAtoms": found.live_atoms,
         "namedAtoms": found.named_atoms,
+        "unnamed": [_unnamed(pool) for pool in found.unnamed[:_MOST_UNNAMED]],
+    }
+
+
+def _unnamed(pool: Pool) -> forms.UnnamedPool:
+    return {
+        "poolId": pool.id,
+        "key": pool.idempotency_key,
+        "createdBy": pool.created_by,
+        "siteId": pool.site_id,
+        "gpuModel": pool.gpu_model,
     }
 
 

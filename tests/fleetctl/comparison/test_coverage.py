@@ -56,6 +56,17 @@ ONE = {
 }
 
 
+def test_which_are_not_under_code_is_told_by_key(live: ControlPlane) -> None:
+    plane(offered("x"), offered("b"), caller="sa_other", into=live)
+    found = covered(live, POOLS[0], POOLS[2], {"idempotencyKey": "fra1-d", "released": True})
+    assert [(pool.idempotency_key, pool.created_by) for pool in found.unnamed] == [
+        ("b", "sa_other"),
+        ("fra1-b", "sa_fleet"),
+        ("fra1-d", "sa_fleet"),
+        ("x", "sa_other"),
+    ]
+
+
 @pytest.mark.parametrize("how", ONE)
 def test_an_entry_names_a_pool_by(live: ControlPlane, how: str) -> None:
     assert covered(live, *POOLS[:3], ONE[how]) == Coverage(4, 4, 15, 15)

@@ -19,6 +19,7 @@ def test_what_drifted_since_when_by_whom_and_how_much_is_under_code() -> None:
         " Removed: fra1-gone by sa_ops since 2026-11-30 00:53:20 UTC."
         " Pending: fra1-c for acme."
         " Coverage: 60 of 64 live pools under code (93.7 %), 1,920 of 2,048 GPU atoms."
+        " Not under code: by-hand by alice, pool_keyless and 2 more pools."
     )
 
 

@@ -409,6 +409,15 @@ DRIFTED = [
 ]
 
 
+COVERED = {"livePools": 64, "namedPools": 60, "percent": 93.7, "liveAtoms": 2048, "namedAtoms": 1920}
+
+
+def unnamed(key: str | None, **fields: Any) -> Any:
+    """A live pool that no entry names."""
+    where = {"createdBy": "alice", "siteId": "site_ams1", "gpuModel": "H200"}
+    return {"poolId": f"pool_{key or 'keyless'}", "key": key, **where, **fields}
+
+
 def a_drift(*found: Any, **fields: Any) -> Any:
     """One of a part of a fleet, with one of each kind; or the one of these."""
     told = found or tuple(DRIFTED)
@@ -421,7 +430,10 @@ def a_drift(*found: Any, **fields: Any) -> Any:
         "selection": None if found else {"only": ["site=site_fra1"], "exclude": [], "outside": 0},
         "snapshot": False,
         "drift": list(told),
-        "coverage": {"livePools": 64, "namedPools": 60, "percent": 93.7, "liveAtoms": 2048, "namedAtoms": 1920},
+        "coverage": {
+            **COVERED,
+            "unnamed": [unnamed("by-hand"), unnamed(None, createdBy="")],
+        },
         "summary": {
             **{kind: unexpected.count(kind) for kind in ("changed", "pending", "removed")},
             "expected": len(told) - len(unexpected),

@@ -64,7 +64,14 @@ def an_apply(*outcomes: Outcome, interrupted: str | None = None, by: str = "hand
     return {**HEAD, "kind": "apply", **rest, **lists}  # type: ignore[typeddict-item]
 
 
-COVERAGE = {"livePools": 5, "namedPools": 4, "percent": 80.0, "liveAtoms": 0, "namedAtoms": 0}
+COVERAGE: dict[str, Any] = {
+    "livePools": 5,
+    "namedPools": 4,
+    "percent": 80.0,
+    "liveAtoms": 0,
+    "namedAtoms": 0,
+    "unnamed": [],
+}
 
 
 def a_drift(*drifted: Drifted) -> DriftReport:

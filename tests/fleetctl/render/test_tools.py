@@ -120,7 +120,8 @@ class TestPrometheus:
         [(0, 0, "NaN"), (4, 4, "1.0"), (4, 0, "0.0"), (10**9, 10**9 - 1, "0.999999999")],
     )
     def test_the_share_under_code_is_one_only_where_all_is(self, live: int, named: int, ratio: str) -> None:
-        counts = {"livePools": live, "namedPools": named, "percent": None, "liveAtoms": 0, "namedAtoms": 0}
+        none: dict[str, Any] = {"percent": None, "liveAtoms": 0, "namedAtoms": 0, "unnamed": []}
+        counts = {"livePools": live, "namedPools": named, **none}
         samples = self.samples(a_drift(coverage=counts))
         assert [value for name, value in samples.items() if name.startswith("fleetctl_drift_coverage_ratio")] == [ratio]
 

@@ -7,7 +7,7 @@ the server's clock. `(sensitive)` stands where a value is that no output may sho
 from __future__ import annotations
 
 from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, LeftOperation, Mover, Outcome, Undo
-from fleetctl.report.forms.drifted import Coverage, Drifted, DriftReport, DriftSummary
+from fleetctl.report.forms.drifted import Coverage, Drifted, DriftReport, DriftSummary, UnnamedPool
 from fleetctl.report.forms.explained import (
     ExplainedEntry,
     ExplainedEvent,
@@ -170,6 +170,7 @@ __all__ = [
     "Together",
     "Topic",
     "Undo",
+    "UnnamedPool",
     "ValidationReport",
     "ValidationSummary",
     "WhoamiReport",

@@ -39,16 +39,28 @@ class DriftSummary(TypedDict):
     waiting: list[str]
 
 
+class UnnamedPool(TypedDict):
+    """A live pool that no entry names. `createdBy` of an empty text: the server does not say."""
+
+    poolId: str
+    key: str | None
+    createdBy: str
+    siteId: str
+    gpuModel: str
+
+
 class Coverage(TypedDict):
     """How much of what is live is under code, of the whole fleet whatever part was looked at: the pools that the tenant
     owns and that are not archived, those of them that an entry of the files names, and the GPU atoms of both. `percent`
-    is of the pools, in tenths and rounded down: 100 only when all are named; null where none is live."""
+    is of the pools, in tenths and rounded down: 100 only when all are named; null where none is live. `unnamed` are the
+    pools that no entry names, 20 at most."""
 
     livePools: int
     namedPools: int
     percent: float | None
     liveAtoms: int
     namedAtoms: int
+    unnamed: list[UnnamedPool]
 
 
 class DriftReport(Headed):
