@@ -238,6 +238,11 @@ RUNNING: Final[Entries] = {
         "To take it back would take theirs with it; nothing was written.",
         "Leave it out by --only or --except, or take back the later apply first.",
     ),
+    "undo.outside": Entry(
+        "An operation of the report still stands, outside of the part that --only or --except chose.",
+        "Nobody asked for it to be taken back.",
+        "Leave --only and --except out to take back the rest too.",
+    ),
     "version": Entry(
         "The object has another version than the one that the write names.",
         "Somebody changed it in between.",

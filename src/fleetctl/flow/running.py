@@ -78,7 +78,7 @@ class Made:
 
     def report(self) -> PlanReport:
         """Raises ComputeError."""
-        return plan_report(self.session, self.judged)
+        return plan_report(self.session, self.judged, back=self.back)
 
 
 Make = Callable[[Session], Made]

@@ -9,6 +9,7 @@ from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
 from fleetctl.session.opening import Session
 from fleetctl.together.joint import Together
+from fleetctl.undo import Back
 
 
 def header(session: Session, expires_at: int | None = None) -> Header:
@@ -34,9 +35,13 @@ def header(session: Session, expires_at: int | None = None) -> Header:
 
 
 def plan_report(
-    session: Session, judged: Judged, expires_at: int | None = None, joint: Together | None = None
+    session: Session,
+    judged: Judged,
+    expires_at: int | None = None,
+    joint: Together | None = None,
+    back: Back | None = None,
 ) -> PlanReport:
-    """A plan made in this session, with what it does to tenants, and what it breaks together with others. Raises
-    ComputeError: events are read where a base tells that live state moved."""
+    """A plan made in this session, with what it does to tenants, what it breaks together with others, and the apply
+    that it takes `back`. Raises ComputeError: events are read where a base tells that live state moved."""
     moved = drifted(judged.plan, session.read_history)
-    return of_plan(judged.plan, header(session, expires_at), judged.does, judged.taken, moved, joint)
+    return of_plan(judged.plan, header(session, expires_at), judged.does, judged.taken, moved, joint, back)

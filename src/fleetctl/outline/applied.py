@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import agreement, overtaken
+from fleetctl.outline import agreement, overtaken, undone
 from fleetctl.outline.head import outside
 from fleetctl.outline.operations import named
 from fleetctl.outline.problems import finding, place, places, section
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
-from fleetctl.words import count, short
+from fleetctl.words import count
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import ApplyReport, Outcome, Undo
@@ -40,6 +40,7 @@ def progress(outcome: Outcome, *, whole: bool) -> tuple[Words, str]:
 
 
 def outline(report: ApplyReport, *, verbose: bool) -> Outline:
+    undo = report["undo"]
     return Outline(
         kind="apply",
         fleet=report["fleet"],
@@ -50,11 +51,11 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
             _waiting("Blocked", report["blocked"], verbose),
             _waiting("Not started", report["notStarted"], verbose),
             Section(title="Meanwhile", items=tuple(_meanwhile(report["done"]))),
-            _left(report["undo"]),
+            *((undone.left(undo), undone.standing(undo, verbose=verbose)) if undo else ()),
             Section(title="Done", items=tuple(_done(report["done"]))) if verbose else None,
         ),
         closing=(
-            *(((_sum(report),),) if report["undo"] is None else _taken_back(report, report["undo"])),
+            *(((_sum(report),),) if undo is None else _taken_back(report, undo)),
             *_before(report["before"]),
             *(_closing(report) if report["refused"] is None else ((Words(_EARLIER),),)),
             (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True)),
@@ -107,38 +108,28 @@ def _sum(report: ApplyReport) -> Words:
     words = {"failed": summary["failed"], "blocked": summary["blocked"], "not started": summary["notStarted"]}
     rest = ", ".join(f"{number:,} {word}" for word, number in words.items() if number)
     if not rest:
-        part = f" (a part of the fleet: {outside(report['selection'])})" if report["selection"] else ""
-        return Words(f"Applied: {count(summary['done'], 'operation')} done{part}.", "good")
+        return Words(f"Applied: {count(summary['done'], 'operation')} done{_part(report)}.", "good")
     word = "Applied in part" if summary["done"] else "Not applied"
     return Words(f"{word}: {summary['done']:,} of {count(summary['operations'], 'operation')} done, {rest}.", "bad")
 
 
+def _part(report: ApplyReport) -> str:
+    if not report["selection"]:
+        return ""
+    undo = report["undo"]
+    return (
+        f" (a part of the fleet: {outside(report['selection'])})"
+        if undo is None
+        else (f" (a part of the apply: {undone.outside(undo)})")
+    )
+
+
 def _taken_back(report: ApplyReport, undo: Undo) -> Iterator[Sentence]:
     """How much was taken back, and what is to be done beside it, whatever that was."""
-    if report["summary"]["operations"]:
-        yield (_sum(report),)
-    else:
-        digest = Words(escape(short(undo["digest"])), foreign=True)
-        yield Words("Nothing is there to be taken back of the apply "), digest, Words(".")
-    if undo["already"]:
-        was = "was" if undo["already"] == 1 else "were"
-        yield (Words(f"{count(undo['already'], 'operation')} {was} taken back before."),)
-    if undo["left"]:
-        is_ = "is" if len(undo["left"]) == 1 else "are"
-        yield (Words(f"{count(len(undo['left']), 'operation')} of it {is_} not taken back.", "notice"),)
-    commit = Words(escape(short(undo["commit"] or "")), "notice", foreign=True)
-    of = (Words(" (that was of commit ", "notice"), commit, Words(")", "notice")) if undo["commit"] else ()
-    yield Words("Revert the files too", "notice"), *of, Words(": else the next plan brings the change back.", "notice")
-
-
-def _left(undo: Undo | None) -> Section | None:
-    if undo is None:
-        return None
-    items = (
-        Item(mark="!", subject=named(one), where=place(one["source"]), notes=(Words(escape(one["why"]), foreign=True),))
-        for one in undo["left"]
-    )
-    return Section(title="Not taken back", items=tuple(items))
+    summary = report["summary"]
+    yield (_sum(report),) if summary["operations"] else undone.nothing(undo, report["selection"])
+    yield from undone.before(undo)
+    yield from undone.files(undo, is_back=bool(summary["done"] or undo["already"]))
 
 
 def _failed(outcomes: Sequence[Outcome]) -> Iterator[Item]:

@@ -42,9 +42,13 @@ def commit(it: str | None) -> str:
 
 def selection(it: Selection) -> str:
     """`only key=fra1-*, without tenant=acme: a part of the fleet; 3 outside differ`."""
-    chosen = {"only": it["only"], "without": it["exclude"]}
-    parts = [f"{word} {' or '.join(map(escape, names))}" for word, names in chosen.items() if names]
-    return f"{', '.join(parts)}: a part of the fleet; {outside(it)}"
+    return f"{chosen(it)}: a part of the fleet; {outside(it)}"
+
+
+def chosen(it: Selection) -> str:
+    """`only key=fra1-*, without tenant=acme`."""
+    words = {"only": it["only"], "without": it["exclude"]}
+    return ", ".join(f"{word} {' or '.join(map(escape, names))}" for word, names in words.items() if names)
 
 
 def outside(it: Selection) -> str:

@@ -13,7 +13,7 @@ from fleetctl.outline.shape import Item, Section, Tone, Words
 from fleetctl.words import LISTED, count, listed
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import DriftedOperation, LeftOperation, Operation, Outcome
+    from fleetctl.report.forms import DriftedOperation, Operation, Outcome, StandingOperation
 
 _DANGER = {"irreversible": 0, "withdraws": 1, "lowers": 2, "safe": 3}
 _DESTRUCTIVE = ("irreversible", "withdraws")
@@ -88,20 +88,20 @@ def is_destructive(operation: Operation) -> bool:
     return operation["severity"] in _DESTRUCTIVE
 
 
-def named(operation: Operation | Outcome | LeftOperation) -> str:
+def named(operation: Operation | Outcome | StandingOperation) -> str:
     """`offer fra1-h100 to acme`."""
     return " ".join(filter(None, (verb(operation), name(operation), whom(operation))))
 
 
-def verb(operation: Operation | Outcome | LeftOperation) -> str:
+def verb(operation: Operation | Outcome | StandingOperation) -> str:
     return _VERBS[operation["action"]]
 
 
-def name(operation: Operation | Outcome | LeftOperation) -> str:
+def name(operation: Operation | Outcome | StandingOperation) -> str:
     return escape(operation["key"] or operation["poolId"])
 
 
-def whom(operation: Operation | Outcome | LeftOperation) -> str:
+def whom(operation: Operation | Outcome | StandingOperation) -> str:
     """`to acme`; an empty text where it is about no tenant."""
     tenant = operation["toTenantId"]
     return "" if tenant is None else f"{_PREPOSITIONS.get(operation['action'], 'of')} {escape(tenant)}"

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import agreement, capacity, moved, operations, problems, together
+from fleetctl.outline import agreement, capacity, moved, operations, problems, together, undone
 from fleetctl.outline.head import NO_BASE, base, commit, files, head, live, outside, selection
 from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
-from fleetctl.words import count, short, time
+from fleetctl.words import count, time
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import DriftedOperation, Note, PlanReport, Shift, Source
+    from fleetctl.report.forms import DriftedOperation, Note, PlanReport, Selection, Shift, Source
 
 _SUMS = {
     "archive": ("to archive", "to archive"),
@@ -48,6 +48,7 @@ def outline(report: PlanReport, *, verbose: bool) -> Outline:
             _gains(report),
             operations.section(report["operations"], drift, verbose=verbose),
             problems.section(report["findings"], verbose=verbose),
+            undone.standing(report["undo"], verbose=verbose) if "undo" in report else None,
             together.revisions(report),
             together.section(report, verbose=verbose),
             Section(title="Notes", items=tuple(_notes(report["notes"], verbose))),
@@ -66,12 +67,12 @@ def _facts(report: PlanReport) -> Mapping[str, str]:
         "files": files(summary["entries"], summary["offers"]) + commit(report["commit"]),
         "live": live(as_of, snapshot=report["snapshot"]),
     }
-    if "undoes" in report:
-        facts["files"] = f"not asked: it takes back the apply {escape(short(report['undoes']))}"
+    if "undo" in report:
+        facts["files"] = f"not asked: it takes back the apply {undone.which(report['undo'])}"
     if "together" in report:
         facts["with"] = together.fact(report["together"])
-    if report["selection"]:
-        facts["part"] = selection(report["selection"])
+    if part := report["selection"]:
+        facts["part"] = undone.part(part, report["undo"]) if "undo" in report else selection(part)
     if report["prune"]:
         facts["prune"] = "pools that left the files, and that the base names, are archived"
     if report["allow"]:
@@ -157,8 +158,10 @@ def _closing(report: PlanReport) -> Iterator[Sentence]:
         yield from _free(report)
         if found:
             yield (Words(f"Found: {found}.", "notice"),)
-    if "undoes" in report:
-        yield (Words("Revert the files too: else the next plan brings the change back.", "notice"),)
+    if "undo" in report:
+        undo = report["undo"]
+        yield from undone.before(undo)
+        yield from undone.files(undo, is_back=bool(report["operations"] or undo["already"]))
     yield (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True))
     if "together" in report:
         yield together.closing(report["together"], is_blocked=summary["blocked"])
@@ -171,12 +174,18 @@ def _sum(report: PlanReport) -> Iterator[Sentence]:
         kinds = Counter(map(operations.kind, report["operations"]))
         sums = [f"{n:,} {_SUMS[kind][n > 1]}" for kind in _SUMS if (n := kinds[kind])]
         unchanged = f"{summary['unchanged']:,} of {count(summary['entries'], 'pool')} unchanged"
-        rest = f" (a part of the fleet: {outside(part)})" if part else ""
+        rest = f" ({_part(report, part)})" if part else ""
         yield Words("Plan:", "strong"), Words(f" {', '.join(sums)}; {unchanged}{rest}.")
-    elif "undoes" in report:
-        yield (Words("Nothing is there to be taken back."),)
+    elif "undo" in report:
+        yield undone.nothing(report["undo"], part)
     elif not summary["blocked"]:
         yield (agreement.no_changes(report),)
+
+
+def _part(report: PlanReport, part: Selection) -> str:
+    if "undo" in report:
+        return f"a part of the apply: {undone.outside(report['undo'])}"
+    return f"a part of the fleet: {outside(part)}"
 
 
 def _free(report: PlanReport) -> Iterator[Sentence]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import applied, drifted, moved, operations, together, values
+from fleetctl.outline import applied, drifted, moved, operations, together, undone, values
 from fleetctl.outline.problems import place
 from fleetctl.words import AT_BASE
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Problem,
         Report,
         Source,
+        StandingOperation,
     )
 
 Status = Literal["failed", "warned", "skipped", "passed"]
@@ -87,6 +88,8 @@ def _of_plan(report: PlanReport) -> Iterator[Result]:
     yield from _problems(report["findings"])
     if "together" in report:
         yield from _problems(together.told(report["together"]), "together")
+    if "undo" in report:
+        yield from map(_standing, report["undo"]["outside"])
     drift = moved.by_number(report)
     yield from (_operation(operation, drift.get(operation["n"])) for operation in report["operations"])
 
@@ -95,7 +98,9 @@ def _of_apply(report: ApplyReport) -> Iterator[Result]:
     yield from _problems([report["refused"]] if report["refused"] else (), "refused")
     for outcomes in (report["failed"], report["blocked"], report["notStarted"], report["done"]):
         yield from map(_outcome, outcomes)
-    yield from map(_left, report["undo"]["left"] if report["undo"] else ())
+    if report["undo"]:
+        yield from map(_left, report["undo"]["left"])
+        yield from map(_standing, report["undo"]["outside"])
 
 
 def _of_diff(report: FleetDiffReport) -> Iterator[Result]:
@@ -201,6 +206,17 @@ def _left(one: LeftOperation) -> Result:
         rule="undo.left",
         status="warned",
         text=f"{operations.named(one)}: not taken back: {escape(one['why'])}",
+        source=one["source"],
+    )
+
+
+def _standing(one: StandingOperation) -> Result:
+    return Result(
+        group="outcomes",
+        name=operations.named(one),
+        rule="undo.outside",
+        status="skipped",
+        text=f"{operations.named(one)}: {undone.STANDS}",
         source=one["source"],
     )
 

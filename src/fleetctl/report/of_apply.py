@@ -13,6 +13,7 @@ from fleetctl.apply.saved import SavedPlan
 from fleetctl.history import LastEvent
 from fleetctl.plan import Plan
 from fleetctl.report import forms, parts, problems
+from fleetctl.report.of_undo import of_undo
 from fleetctl.report.parts import Header
 from fleetctl.spelling import checksum, seal
 from fleetctl.undo import Back
@@ -53,7 +54,7 @@ def of_apply(
         "failed": by_status["failed"],
         "blocked": by_status["blocked"],
         "notStarted": by_status["notStarted"],
-        "undo": None if back is None else _undo(back),
+        "undo": None if back is None else of_undo(back),
         "summary": _summary(plan, by_status),
     }
     return _sealed(report, header)
@@ -158,25 +159,4 @@ def _summary(plan: Plan, by_status: Mapping[Status, Sequence[forms.Outcome]]) ->
         "failed": len(by_status["failed"]),
         "blocked": len(by_status["blocked"]),
         "notStarted": len(by_status["notStarted"]),
-    }
-
-
-def _undo(back: Back) -> forms.Undo:
-    return {
-        "digest": back.applied.digest,
-        "commit": back.applied.commit,
-        "already": len(back.already),
-        "left": [
-            {
-                "n": one.n,
-                "action": one.action,
-                "poolId": one.pool_id,
-                "key": one.key,
-                "toTenantId": one.to_tenant_id,
-                "code": why.code,
-                "why": mask_text(why.sentence),
-                "source": problems.source(one.source),
-            }
-            for one, why in back.left
-        ],
     }

@@ -18,9 +18,11 @@ from fleetctl.plan import Operation, Plan
 from fleetctl.plan.operation import ACTIONS, Reason
 from fleetctl.report import forms, parts, problems, tenants
 from fleetctl.report.of_together import of_together
+from fleetctl.report.of_undo import of_undo
 from fleetctl.report.parts import Header
 from fleetctl.spelling import checksum, seal
 from fleetctl.together.joint import Together
+from fleetctl.undo import Back
 
 _KEPT = 256
 _MOST_FOREIGN = 100
@@ -34,12 +36,13 @@ def of_plan(
     taken: Iterable[Tally] = (),
     drifted: Sequence[DriftedOperation] = (),
     together: Together | None = None,
+    back: Back | None = None,
 ) -> forms.PlanReport:
-    """The plan as JSON, with what it does to tenants, what guards count of that, what of it is not of this change, and
-    what it breaks together with others."""
+    """The plan as JSON, with what it does to tenants, what guards count of that, what of it is not of this change, what
+    it breaks together with others, and the apply that it takes `back`."""
     report: forms.PlanReport = {
         **parts.headed(header),
-        **_asked(plan, together),
+        **_asked(together, back),
         "kind": "plan",
         "sequence": plan.sequence,
         "base": parts.base(plan.comparison),
@@ -70,12 +73,12 @@ def of_plan(
     return report
 
 
-def _asked(plan: Plan, together: Together | None) -> forms.AskedOfPlan:
+def _asked(together: Together | None, back: Back | None) -> forms.AskedOfPlan:
     asked: forms.AskedOfPlan = {}
     if together is not None:
         asked["together"] = of_together(together)
-    if plan.comparison.asked.undoes is not None:
-        asked["undoes"] = plan.comparison.asked.undoes
+    if back is not None:
+        asked["undo"] = of_undo(back)
     return asked
 
 

@@ -34,6 +34,13 @@ class Applied(Saved):
     refusal: ClassVar = Refusal("report", "applied to", "report.target", "report.file", _AS_WRITTEN)
     operations: tuple[Done, ...]
 
+    @property
+    def is_undo(self) -> bool:
+        """Whether it took another apply back, so that to take it back is to do that one again: an undo of such an undo
+        is one of the first apply once more."""
+        undo = self.report["undo"]
+        return undo is not None and not undo["again"]
+
     def check(self, files: Desired, live: Live) -> None:
         """Raises Stop where it is not of this fleet at this control plane, or was altered."""
         self.check_target(scope_of(files, live))

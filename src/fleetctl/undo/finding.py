@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -51,12 +51,13 @@ _ACTIONS: Mapping[str, Action] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Back:
     """The way back from `applied`: the operations that are taken back, those that were `already`, and those that are
-    `left`, each with why."""
+    `left`, each with why. `outside` of the part that is looked at are those that still stand."""
 
     applied: Applied
     undoing: tuple[Done, ...]
     already: tuple[Done, ...]
     left: tuple[tuple[Done, Why], ...]
+    outside: tuple[Done, ...]
 
     @property
     def is_in_vain(self) -> bool:
@@ -94,6 +95,11 @@ class _Found:
     why: Why | None = None
     events: Sequence[LastEvent] = ()
 
+    @property
+    def stands(self) -> bool:
+        """Whether the apply did it, and it is not taken back: also where nothing can, or somebody went on from it."""
+        return self.now in ("there", "moved") or (self.why is not None and self.why not in (_FAILED, _FOUND))
+
 
 def find(applied: Applied, files: Desired, live: Live, selected: Selection, client: Client) -> Back:
     """Look at what the report tells, and is selected. `files` are settled. Raises ComputeError, and Stop where somebody
@@ -101,16 +107,21 @@ def find(applied: Applied, files: Desired, live: Live, selected: Selection, clie
     events = history.every(client, {one.pool_id for one in applied.operations}, after=applied.sequence)
     last = history.read(client, live.pools)
     looking = _Looking(files, live, traced(applied, events), _heirs(applied, files, live, last))
-    found = [looking.find(one) for one in _selected(applied.operations, files, live, selected)]
+    is_selected = _selecting(files, live, selected)
+    every = [looking.find(one) for one in applied.operations]
+    found = [one for one in every if is_selected(one.operation)]
     _check_unmoved([one for one in found if one.now == "moved"])
-    others = _selected(_of_other_runs(applied, files, live, last), files, live, selected)
+    others = list(_of_other_runs(applied, files, live, last))
     return Back(
         applied=applied,
         undoing=tuple(one.operation for one in found if one.now == "there"),
         already=tuple(one.operation for one in found if one.now == "already"),
         left=(
             *((one.operation, one.why) for one in found if one.why is not None),
-            *((one, _OTHER_RUN) for one in others),
+            *((one, _OTHER_RUN) for one in others if is_selected(one)),
+        ),
+        outside=tuple(
+            one for one in (*(each.operation for each in every if each.stands), *others) if not is_selected(one)
         ),
     )
 
@@ -160,13 +171,15 @@ def _heirs(applied: Applied, files: Desired, live: Live, last: History) -> Mappi
     return heirs | told
 
 
-def _selected(operations: Iterable[Done], files: Desired, live: Live, selected: Selection) -> Iterator[Done]:
-    """The owner's rows are selected with the pool."""
+def _selecting(files: Desired, live: Live, selected: Selection) -> Callable[[Done], bool]:
+    """Whether an operation is selected; the owner's rows are with the pool."""
     known = Known(live.pools, None)
-    for one in operations:
+
+    def takes(one: Done) -> bool:
         thing = known.thing(one.pool_id, wish.entry_of(one, files))
-        if selected.takes(thing, None if one.to_tenant_id == live.tenant_id else one.to_tenant_id):
-            yield one
+        return selected.takes(thing, None if one.to_tenant_id == live.tenant_id else one.to_tenant_id)
+
+    return takes
 
 
 @dataclass(frozen=True, slots=True)

@@ -385,7 +385,12 @@ def an_undo() -> Any:
             (9, "offer", None, "acme", "its old value is sensitive and is not kept"),
         )
     ]
-    return an_apply(outcome(1, action="unoffer"), undo={"digest": DIGEST, "commit": COMMIT, "already": 2, "left": left})
+    outside = [{**one, "n": 8, "key": "fra1-b", "action": "offer", "toTenantId": "acme"} for one in left[:1]]
+    for one in outside:
+        del one["code"], one["why"]
+    undo = {"digest": DIGEST, "commit": COMMIT, "again": False, "already": 2, "left": left, "outside": outside}
+    part = {"only": [], "exclude": ["key=fra1-b"], "outside": 0}
+    return an_apply(outcome(1, action="unoffer"), undo=undo, selection=part)
 
 
 def drifted(**fields: Any) -> Any:

@@ -109,11 +109,13 @@ class TestApply:
 
     def test_an_undo_ends_with_the_files_that_must_be_reverted_and_names_their_commit(self) -> None:
         shown = lines(reports.an_undo())
-        assert "Applied: 1 operation done." in shown
+        assert (
+            "Applied: 1 operation done (a part of the apply: 1 of its operations outside is still in place)." in shown
+        )
         assert "2 operations were taken back before." in shown
         assert "2 operations of it are not taken back." in shown
         assert "  archive fra1-old  fra1.yaml:7" in shown
-        assert shown[-2].startswith("Revert the files too (that was of commit 0123456789ab): else")
+        assert shown[-3].startswith("Revert the files too (that was of commit 0123456789ab): else")
 
     def test_where_nothing_was_done_it_is_not_called_a_part(self) -> None:
         failed, blocked = an_outcome("failed", problem=a_problem()), an_outcome("blocked", n=2, waitsFor=[1])

@@ -6,7 +6,16 @@ the server's clock. `(sensitive)` stands where a value is that no output may sho
 
 from __future__ import annotations
 
-from fleetctl.report.forms.applied import ApplyReport, ApplySummary, ApprovedBy, LeftOperation, Mover, Outcome, Undo
+from fleetctl.report.forms.applied import (
+    ApplyReport,
+    ApplySummary,
+    ApprovedBy,
+    LeftOperation,
+    Mover,
+    Outcome,
+    StandingOperation,
+    Undo,
+)
 from fleetctl.report.forms.drifted import Coverage, Drifted, DriftReport, DriftSummary, UnnamedPool
 from fleetctl.report.forms.explained import (
     ExplainedEntry,
@@ -165,6 +174,7 @@ __all__ = [
     "Share",
     "Shift",
     "Source",
+    "StandingOperation",
     "Stock",
     "Tenancy",
     "Together",

@@ -42,30 +42,38 @@ class Outcome(TypedDict):
     source: Source
 
 
-class LeftOperation(TypedDict):
-    """An operation of the report, by its `n` there, that is not taken back, and why: a code to branch on, a sentence to
-    read. It `failed`, was `found` so, its pool is `released` by now, nothing takes it back (`noInverse`), or its pool
-    is the `heir` of one that is archived. `otherRun`: another run of the same apply did it, and the report does not
-    tell of it; `n` is 0."""
+class StandingOperation(TypedDict):
+    """An operation of the report, by its `n` there, that still stands."""
 
     n: int
     action: Action
     poolId: str
     key: str | None
     toTenantId: str | None
-    code: Literal["failed", "found", "released", "noInverse", "heir", "otherRun"]
-    why: str
     source: Source
 
 
+class LeftOperation(StandingOperation):
+    """One that is not taken back, and why: a code to branch on, a sentence to read. It `failed`, was `found` so, its
+    pool is `released` by now, nothing takes it back (`noInverse`), or its pool is the `heir` of one that is archived.
+    `otherRun`: another run of the same apply did it, and the report does not tell of it; `n` is 0."""
+
+    code: Literal["failed", "found", "released", "noInverse", "heir", "otherRun"]
+    why: str
+
+
 class Undo(TypedDict):
-    """What was taken back: the apply that `digest` stands for in the events, whose files were those of `commit`.
-    `already` counts operations of it that were taken back before; `left` are those that are not."""
+    """What is taken back: the apply that `digest` stands for in the events, whose files were those of `commit`.
+    `again`: that took another one back itself, so that what was wished before is so again. `already` counts operations
+    of it that were taken back before; `left` are those that are not, and `outside` those that still stand and are
+    outside of the part that was looked at."""
 
     digest: str
     commit: str | None
+    again: bool
     already: int
     left: list[LeftOperation]
+    outside: list[StandingOperation]
 
 
 class ApplySummary(Compared):

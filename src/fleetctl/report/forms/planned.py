@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
+from fleetctl.report.forms.applied import Undo
 from fleetctl.report.forms.shared import (
     Action,
     Base,
@@ -198,11 +199,11 @@ class PlanSummary(Compared):
 
 class AskedOfPlan(TypedDict, total=False):
     """What stands in a plan only where it was asked for: what it breaks `together` with revisions, which changes
-    nothing of the plan, nor of whether it is blocked; and, where it is no plan of the files but `undoes` an apply, the
-    digest of that."""
+    nothing of the plan, nor of whether it is blocked; and, where it is no plan of the files but of the way back from an
+    apply, what it would `undo`."""
 
     together: Together
-    undoes: str
+    undo: Undo
 
 
 class PlanReport(Headed, AskedOfPlan):
