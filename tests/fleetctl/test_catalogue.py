@@ -140,7 +140,7 @@ def test_every_word_and_title_of_reports_is_explained_and_no_other() -> None:
     words = closed_words() - guards
     assert {"tombstone", "unstated", "intent", "notStarted", "withdraws"} <= words
     assert {"drift.changed", "operation.unoffer", "diff.looser", "format.left"} <= titles()
-    assert set(REPORTED) == words | titles() | {"foreign", "expected", "coverage"}
+    assert set(REPORTED) == words | titles() | {"foreign", "expected", "coverage", "interrupted"}
 
 
 @pytest.mark.parametrize("name", sorted({**CODES, **rules(), **REPORTED}))

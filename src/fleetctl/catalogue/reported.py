@@ -154,6 +154,11 @@ _PARTS: Final[Entries] = {
         " load test}`; without `path` all of the pool may differ. A plan takes it back all the same, and says so.",
         "Leave it out of an apply by --except, or write what is live into the files.",
     ),
+    "interrupted": Entry(
+        "A signal came while an apply ran: nothing new was started after it.",
+        "SIGINT is Ctrl-C, SIGTERM what ends a job in CI: calls in flight were finished, and the exit code says it.",
+        "Run the same command again to go on.",
+    ),
     "coverage": Entry(
         "How many of the live pools of the tenant an entry of the fleet names, and how many of their GPU atoms.",
         "A pool that no entry names is nobody's in review: it was made by hand, left the files, or is another fleet's.",

@@ -11,6 +11,7 @@ from fleetctl.catalogue import CODES, REPORTED, rules
 
 _IN_BRACKETS = re.compile(r".*\[([A-Za-z0-9._:-]+)\]", re.DOTALL)
 _CODE = re.compile(r"([A-Z][A-Z_]+)(?::.*)?", re.DOTALL)
+_INTERRUPTED = re.compile(r"interrupted( by SIG[A-Z]+.*)?", re.DOTALL | re.IGNORECASE)
 _LIKE_A_CODE = re.compile("[A-Z]+(_[A-Z]+)+")
 
 
@@ -20,6 +21,8 @@ def told(what: str) -> str:
     text = what.strip()
     if found := _IN_BRACKETS.fullmatch(text):
         text = found[1]
+    elif _INTERRUPTED.fullmatch(text):
+        text = "interrupted"
     elif (code := _CODE.fullmatch(text)) and code[1] in CODES:
         text = code[1]
     return guard if (guard := f"guard.{text}") in rules() else text

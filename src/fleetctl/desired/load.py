@@ -57,10 +57,10 @@ def assemble(
     strays = [document for document in documents if worlds.is_world(document.root)]
     parts = _parts([document for document in documents if not worlds.is_world(document.root)], found)
     if not parts:
-        worlds.judge(strays, Roots(), directory, found)
+        worlds.judge(strays, parts, Roots(), directory, found)
         raise FilesError(found.problems)
     root = roots.gather(parts, found)
-    worlds.judge(strays, root, directory, found)
+    worlds.judge(strays, parts, root, directory, found)
     named: str | None = root.get("caller", caller)
     governing.judge(root, named, found)
     checks = governing.checks(parts, found)

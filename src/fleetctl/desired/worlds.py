@@ -16,7 +16,7 @@ from better_compute.domain.words import slip_of
 from fleetctl.desired import foreign
 from fleetctl.desired.beside import is_like_document
 from fleetctl.desired.faults import IGNORED
-from fleetctl.desired.found import Found
+from fleetctl.desired.found import Found, Part
 from fleetctl.desired.model import Desired, Embedded
 from fleetctl.desired.place import Place
 from fleetctl.desired.roots import Roots
@@ -37,9 +37,10 @@ def is_world(root: Mapping[str, Any]) -> bool:
     return not KEYS.isdisjoint(root) and DOCUMENT_FIELDS.isdisjoint(root)
 
 
-def judge(strays: Sequence[Document], roots: Roots, directory: Path, found: Found) -> None:
-    """Documents of world files among those of the fleet. Where the file that `server.world` names is not there, the
-    nearest of them is meant: then the name is wrong, and not the file. Where `server` is faulty, it may name any."""
+def judge(strays: Sequence[Document], parts: Sequence[Part], roots: Roots, directory: Path, found: Found) -> None:
+    """Documents of world files among those of the fleet, its `parts`. Where the file that `server.world` names is not
+    there, the nearest of them is meant: then the name is wrong, and not the file. Where `server` is faulty, it may name
+    any."""
     files = {stray.file: stray for stray in reversed(strays)}
     place, server = roots.places.get("server"), roots.server(directory)
     if files and place is not None and (lost := _lost(server)):
@@ -50,11 +51,20 @@ def judge(strays: Sequence[Document], roots: Roots, directory: Path, found: Foun
         files.pop(known.get(near, ""), None)
     for stray in files.values() if "server" not in roots.faulty else ():
         hint = "name it there, or move it out of the fleet"
-        if isinstance(server, str):
+        if folder := _folder(stray, parts):
+            hint = f"the fleet is in {folder}: name that directory, and of a revision REVISION:{folder}"
+        elif isinstance(server, str):
             hint = "a served control plane is given it by `better-compute bootstrap --world`: move it out of the fleet"
             if _PLAIN.fullmatch(stray.file):
                 hint = f"{hint}, or write exclude: [{stray.file}]"
         found.add(RULE, "this is a world file, and server.world does not name it", Place(stray), hint=hint)
+
+
+def _folder(stray: Document, parts: Sequence[Part]) -> str:
+    """The folder that all of the fleet is in and the world file is not; empty where there is none."""
+    folders = [posixpath.dirname(part.document.file) for part in parts]
+    folder = posixpath.commonpath(folders) if folders else ""
+    return "" if not folder or stray.file.startswith(f"{folder}/") else folder
 
 
 def problems(desired: Desired) -> list[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from better_compute.domain.policy.urls import mask_cut
+from better_compute.domain.policy.urls import mask_cut, mask_message
 from better_compute.domain.problems import did_you_mean
 from fleetctl import explain as explaining
 from fleetctl.catalogue import Entry
@@ -32,7 +32,9 @@ def explain_fleet(request: Request, what: str, name: str, *, offline: bool) -> E
     wished = _read(request, name)
     if name.startswith(_CHECK):
         return _check(wished, what, name.removeprefix(_CHECK))
-    # 2. Find the entry.
+    # 2. Find the entry; a check may go without its family.
+    if explaining.find_entry(wished, name) is None and any(check.name == name for check in wished.checks):
+        return _check(wished, what, name)
     if explaining.find_entry(wished, name) is None and (offline or not may_be_pool(name)):
         raise _unknown(name, wished, "in these files")
     found = explaining.of_files(wished, name)
@@ -61,15 +63,21 @@ def _asked(request: Request, wished: Desired, name: str, found: explaining.Expla
 
 
 def _read(request: Request, name: str) -> Desired:
-    """The files. Where they cannot be read a slip in the name of a rule is told first. Raises FilesError, Stop."""
+    """The files. Where they cannot be read, what is meant by a name that is no pool's is told first. Raises FilesError,
+    Stop."""
     try:
         return read(request)
     except FilesError as error:
         if all(problem.rule == "files.empty" for problem in error.problems):
             raise _unknown(name, None, "here, and there is no fleet", _ELSEWHERE) from error
-        if not may_be_pool(name):
-            raise _unknown(name, None, "here") from error
+        if not may_be_pool(name) or near(name, ()):
+            raise _unknown(name, None, f"here, and the fleet cannot be read: {_first(error)}", _ELSEWHERE) from error
         raise
+
+
+def _first(error: FilesError) -> str:
+    problem = error.problems[0]
+    return mask_message(f"{problem.source}: {problem.message}" if problem.source else problem.message)
 
 
 def _check(wished: Desired, what: str, name: str) -> ExplanationReport:
@@ -85,6 +93,7 @@ def _check(wished: Desired, what: str, name: str) -> ExplanationReport:
 
 def _unknown(name: str, wished: Desired | None, where: str, advice: str = _NAMES) -> Stop:
     keys = [entry.key or entry.pool_id for entry in wished.entries.values()] if wished else []
-    hint = near(name[:_SHOWN], keys) or advice
+    checks = [check.name for check in wished.checks] if wished else []
+    hint = near(name[:_SHOWN], [*keys, *checks]) or advice
     message = f"there is nothing called {mask_cut(name, _SHOWN)} {where}"
     return Stop(EXIT_ERROR, message, hint=hint, rule="explain.unknown")

@@ -258,6 +258,24 @@ class TestAName:
         ran = fleet("explain", "yaml.nubmer", "--fleet", str(tmp_path / "nothing"))
         assert (ran.code, 'did you mean "yaml.number"?' in ran.err) == (1, True)
 
+    def test_of_a_check_may_go_without_its_family(self, fleet: Fleet) -> None:
+        fleet.write(POLICIES)
+        assert explained(fleet, "whole", "--offline")["topic"] == explained(fleet, "check.whole", "--offline")["topic"]
+        assert 'did you mean "whole"?' in explain(fleet, "whoel", "--offline").err
+
+    def test_is_told_also_where_the_fleet_cannot_be_read(self, fleet: Fleet) -> None:
+        (fleet.directory / "else.yaml").write_text("tenants: [{id: acme}]\n")
+        for what in (
+            "undo.left",
+            "tombstone",
+            "Interrupted by SIGINT",
+            "Interrupted by SIGTERM: nothing new was started",
+        ):
+            assert explain(fleet, what).code == 0, what
+        ran = explain(fleet, "STALE")
+        assert 'Hint: did you mean "plan.stale"?' in ran.err
+        assert "the fleet cannot be read: else.yaml:1:1: this is a world file" in ran.err
+
     def test_of_a_pool_in_a_broken_fleet_tells_what_is_broken(self, fleet: Fleet) -> None:
         fleet.write("  - {idempotencyKey: fra1-a, offrs: []}\n")
         ran = explain(fleet, "fra1-a")

@@ -71,6 +71,16 @@ def test_a_world_file_that_nothing_names_is_one_finding(tmp_path: Path, world: s
     assert found(tmp_path) == [("other.yaml:1:1", "", STRAY, "name it there, or move it out of the fleet")]
 
 
+@pytest.mark.parametrize("url", ["", "server: https://compute.example.com\n"])
+def test_beside_the_folder_of_the_fleet_it_is_told_which_directory_to_name(tmp_path: Path, url: str) -> None:
+    fleet(tmp_path / "fleets/one", "")
+    text = (tmp_path / "fleets/one/fleet.yaml").read_text()
+    (tmp_path / "fleets/one/fleet.yaml").write_text(url + text)
+    (tmp_path / "world.yaml").write_text(WORLD)
+    hint = "the fleet is in fleets/one: name that directory, and of a revision REVISION:fleets/one"
+    assert found(tmp_path) == [("world.yaml:1:1", "", STRAY, hint)]
+
+
 def test_a_world_file_beside_a_url_is_told_where_it_goes(tmp_path: Path) -> None:
     fleet(tmp_path, "", world=WORLD)
     text = (tmp_path / "fleet.yaml").read_text()
