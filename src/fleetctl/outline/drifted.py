@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from fleetctl.outline import agreement, values
 from fleetctl.outline.head import base, commit, files, head, live, outside, selection
 from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
-from fleetctl.words import count, listed, time
+from fleetctl.words import count, listed, short, time
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Change, Coverage, Drifted, DriftReport
@@ -24,6 +25,7 @@ _EXPECTED = "Expected to differ"
 _ALONE = 2
 """So many that drifted in the same way still stand by themselves."""
 _NAMED = 3
+_HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _WIDEST = 64
 
 
@@ -211,4 +213,9 @@ def _via(via: Mapping[str, Any] | None) -> str:
         return "via no apply: the call named no change"
     known = {name: via[name] for name in ("fleet", "digest", "commit", "reason") if via.get(name) is not None}
     shown = known or via
-    return "via " + ", ".join(f"{escape(str(name))} {values.cut(values.value(it), 80)}" for name, it in shown.items())
+    return "via " + ", ".join(f"{escape(str(name))} {_sent(it)}" for name, it in shown.items())
+
+
+def _sent(it: Any) -> str:
+    """A commit or a digest as people name it, and anything else as the value it is."""
+    return short(it) if isinstance(it, str) and _HASH.fullmatch(it) else values.cut(values.value(it), 80)

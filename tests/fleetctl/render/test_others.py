@@ -10,7 +10,7 @@ from better_compute.domain.policy.secrets import SENSITIVE
 from fleetctl.look import Look
 from fleetctl.outline import outline
 from fleetctl.outline.shape import plain
-from fleetctl.render import text
+from fleetctl.render import json_, text
 from fleetctl.report.forms import ApplyReport, Drifted, DriftReport, ErrorReport, Outcome, Problem, WhoamiReport
 from tests.builders import NOW
 from tests.fleetctl.render import reports
@@ -182,6 +182,12 @@ class TestApply:
 
 
 class TestDrift:
+    @pytest.mark.parametrize("hash_", ["5d93" * 10, "5" * 40, "5d93" * 16])
+    def test_names_a_commit_and_a_digest_by_12_digits_wherever_a_change_is_told(self, hash_: str) -> None:
+        report = a_drift(a_drifted(via={"fleet": "other", "digest": hash_, "commit": hash_}))
+        assert f"    via fleet other, digest {hash_[:12]}, commit {hash_[:12]}" in lines(report)
+        assert json_.render(report).count(hash_) == 2
+
     def test_says_what_since_when_by_whom_and_via(self) -> None:
         via = {"fleet": "other", "commit": "abc", "secret": SENSITIVE, "reason": "a b"}
         shown = [line.strip() for line in lines(a_drift(a_drifted(via=via)))]
