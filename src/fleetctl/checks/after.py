@@ -28,12 +28,13 @@ from fleetctl.plan import Plan
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """A pool, its owner's rows and its offers by tenant. `entry` is the one that stands for it; None: no entry does, or
-    the one that does lets the pool go."""
+    the one that does lets the pool go. `foreign`: it is no business of the fleet, or is let go."""
 
     pool: CreatePool | Pool
     owner_quota: Mapping[str, int]
     offers: Mapping[str, Terms] = field(default_factory=dict)
     entry: PoolEntry | None = None
+    foreign: bool = False
 
     @property
     def id(self) -> str:
@@ -59,12 +60,20 @@ def standing(plan: Plan, live: Live) -> Iterator[Standing]:
     commands: dict[str, list[Command]] = {}
     for operation in plan.operations:
         commands.setdefault(operation.pool_id, []).append(operation.command)
-    entries = plan.comparison.desired.entries
+    entries, foreign = plan.comparison.desired.entries, _foreign(plan)
     for pool_id in sorted(live.pools.keys() | commands.keys()):
         entry, due = entries.get(pool_id), commands.get(pool_id, [])
         start = _live(live.pools.get(pool_id), live.tenant_id) or _born(due)
         if start and (made := _folded(start, due)):
-            yield made if entry is None or entry.released else _as_written(made, entry)
+            keeps = entry and not entry.released
+            yield _as_written(made, entry) if entry and keeps else replace(made, foreign=pool_id in foreign)
+
+
+def _foreign(plan: Plan) -> frozenset[str]:
+    """What no check is about that does not ask for it."""
+    comparison = plan.comparison
+    released = {entry.pool_id for entry in comparison.desired.entries.values() if entry.released}
+    return frozenset(released).union(pool.id for diff in (comparison.diff, comparison.outside) for pool in diff.foreign)
 
 
 def _live(state: PoolState | None, owner_id: str) -> Standing | None:

@@ -17,12 +17,18 @@ _TEXT = re.compile(
 )
 """Comments and texts: raw ones, in which a backslash is one, before the others."""
 _BINDS = re.compile(rf"(?<![\w.])(\w+)\s*\.\s*(?:{'|'.join(LOOPS)})\s*\(\s*(\w+)\s*,")
+_FOREIGN = re.compile(r"\.\s*foreign(?!\w)")
 _BOUND = re.compile(r"\(\s*(\w+)\s*,")
 
 
 def code(expr: str) -> str:
     """The expression with blanks in the place of its comments and texts."""
     return _TEXT.sub(lambda text: "".join("\n" if c == "\n" else " " for c in text[0]), expr)
+
+
+def sees_foreign(check: Check) -> bool:
+    """Whether it asks what is foreign, and so sees such pools too."""
+    return _FOREIGN.search(code(check.expr)) is not None
 
 
 def unknown(check: Check) -> Iterator[tuple[str, int, int]]:

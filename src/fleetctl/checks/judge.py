@@ -17,6 +17,9 @@ from fleetctl.desired import Check
 from fleetctl.desired.model import Each
 from fleetctl.words import LISTED, listed
 
+Sees = tuple[Each | None, bool]
+"""What an expression sees one of at a time (None: all at once), and whether what is foreign too."""
+
 
 def mistakes(checks: Iterable[Check]) -> list[Problem]:
     """What is wrong with expressions by themselves: they are no CEL, see no such variable, or yield no boolean."""
@@ -33,14 +36,14 @@ def problems(of: Consequences) -> list[Problem]:
         return []
     own = set(of.plan.comparison.desired.checks)
     found: dict[Check, Problem] = {}
-    ready: dict[Each | None, list[tuple[Check, Expression]]] = {}
+    ready: dict[Sees, list[tuple[Check, Expression]]] = {}
     for each in checks:
         match _ready(each):
             case Problem() as problem:
                 found[each] = problem
             case expression:
-                ready.setdefault(each.each, []).append((each, expression))
-    found.update(_judged(ready, Objects(of)))
+                ready.setdefault((each.each, fields.sees_foreign(each)), []).append((each, expression))
+    found.update(_judged(ready, of))
     return [_placed(found[each], each, each in own) for each in checks if each in found]
 
 
@@ -64,12 +67,14 @@ def _wrong(check: Check, said: Said, line: int = 1) -> Problem:
 
 
 def _judged(
-    ready: Mapping[Each | None, Sequence[tuple[Check, Expression]]], objects: Objects
+    ready: Mapping[Sees, Sequence[tuple[Check, Expression]]], of: Consequences
 ) -> Iterator[tuple[Check, Problem]]:
     """The problems of those that can be run, each with its check."""
     checks: list[tuple[Check, Sequence[Object]]] = []
     groups = []
-    for kind, group in ready.items():
+    seen = {foreign: Objects(of, foreign=foreign) for foreign in (False, True)}
+    for (kind, foreign), group in ready.items():
+        objects = seen[foreign]
         those: Sequence[Object] = [] if kind is None else objects.of(kind)
         values = [objects.lists()] if kind is None else [{str(kind): each.value} for each in those]
         groups.append(Group(kind, [expression for _, expression in group], values))
@@ -108,11 +113,12 @@ def _named(objects: Sequence[Object]) -> Iterator[str]:
     """By name and place; only the first few are shown, and only their places are looked for."""
     for number, each in enumerate(objects):
         source = each.place.source() if each.place and number < LISTED else None
-        yield f"{each.name} ({source.file}:{source.line})" if source else each.name
+        where = f"{source.file}:{source.line}" if source else each.whose
+        yield f"{each.name} ({where})" if where else each.name
 
 
 def _failed(check: Check, said: Said, at: Object | None = None) -> Problem:
-    whom = f" for {at.name}" if at else ""
+    whom = (f" for {at.name} ({at.whose})" if at.whose else f" for {at.name}") if at else ""
     message = f"the check {check.name} cannot be judged{whom}: {said.message}"
     return Problem(BLOCKED, _rule(check), message, hint=said.hint)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from better_compute.domain.commands import CreatePool
 from fleetctl.checks.after import Standing, standing
 from fleetctl.consequences import Consequences
 from fleetctl.consequences.ledger import Holdings, Stock
@@ -21,18 +22,21 @@ Json = Any
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """One thing that a check looks at: what it sees of it, what people call it, and where it is written."""
+    """One thing that a check looks at: what it sees of it, what people call it, where it is written, and whose it is
+    where it is written nowhere."""
 
     value: dict[str, Json]
     name: str
     place: Place | None
+    whose: str = ""
 
 
 class Objects:
-    """All that the checks of one plan see, each kind made when the first check asks for it."""
+    """All that the checks of one plan see, each kind made when the first check asks for it. `foreign`: with the pools
+    that are no business of the fleet, and what is of them alone."""
 
-    def __init__(self, of: Consequences) -> None:
-        self._of, self._plan, self._live = of, of.plan, of.live
+    def __init__(self, of: Consequences, *, foreign: bool = False) -> None:
+        self._of, self._plan, self._live, self._foreign = of, of.plan, of.live, foreign
 
     def of(self, kind: Each) -> list[Object]:
         match kind:
@@ -71,7 +75,8 @@ class Objects:
 
     @cached_property
     def tenants(self) -> list[Object]:
-        """Those that hold an offer of the owner before the plan or after it."""
+        """Those that hold an offer of the owner before the plan or after it; unless foreign pools are seen, none that
+        holds offers of those alone."""
         offers: dict[str, list[Object]] = {}
         for offer in self.offers:
             offers.setdefault(offer.value["toTenantId"], []).append(offer)
@@ -82,12 +87,23 @@ class Objects:
                 tenant_id,
                 held[0].place if held else None,
             )
-            for tenant_id in sorted(holdings.keys() | offers.keys())
+            for tenant_id in sorted((holdings.keys() - self._others(holdings)) | offers.keys())
             for held in (offers.get(tenant_id, []),)
         ]
 
+    def _others(self, holdings: Mapping[str, Holdings]) -> set[str]:
+        """Tenants of foreign pools, for which the plan does nothing."""
+        if self._foreign:
+            return set()
+        held = {tenant_id for each in self._all if each.foreign for tenant_id in each.offers}
+        return {t for t in held if all(one.before == one.after for one in holdings.get(t, {}).values())}
+
     @cached_property
     def _standing(self) -> list[Standing]:
+        return [each for each in self._all if self._foreign or not each.foreign]
+
+    @cached_property
+    def _all(self) -> list[Standing]:
         return [*standing(self._plan, self._live)]
 
     @cached_property
@@ -122,9 +138,10 @@ def _pool(each: Standing, offers: list[dict[str, Json]]) -> Object:
         "policy": policy,
         "protect": each.entry is not None and each.entry.protect,
         "managed": each.entry is not None,
+        "foreign": each.foreign,
         "offers": offers,
     }
-    return Object(value, each.name, each.entry.place if each.entry else None)
+    return Object(value, each.name, each.entry.place if each.entry else None, _whose(each))
 
 
 def _offer(each: Standing, tenant_id: str) -> Object:
@@ -137,10 +154,19 @@ def _offer(each: Standing, tenant_id: str) -> Object:
         "gpuModel": each.pool.gpu_model,
         "sharing": each.pool.sharing,
         "managed": each.states_offers,
+        "foreign": each.foreign,
     }
     entry = each.entry
     place = entry.offer_places.get(tenant_id, entry.place) if entry else None
-    return Object(value, f"{tenant_id} in {each.name}", place)
+    return Object(value, f"{tenant_id} in {each.name}", place, _whose(each))
+
+
+def _whose(each: Standing) -> str:
+    """Of a pool that is in no file; an empty text for any other."""
+    if each.entry is not None or isinstance(each.pool, CreatePool):
+        return ""
+    of = "not of this fleet" if each.foreign else "of this fleet, and in no file"
+    return f"{of}, made by {each.pool.created_by}" if each.pool.created_by else of
 
 
 def _capacity(model: str, atom: str, site_id: str, stock: Stock) -> dict[str, Json]:

@@ -23,6 +23,7 @@ VARIABLES: Final[Mapping[Kind, Mapping[str, str]]] = {
         "ownerQuota": "resource to limit of the owner",
         "protect": "whether its entry protects it",
         "managed": "whether an entry stands for it (not for one that was removed or released, or is foreign)",
+        "foreign": "whether it is no business of this fleet, or released: seen by expressions that ask for this alone",
         "offers": "its offers, each like offer",
     },
     "offer": {
@@ -36,6 +37,7 @@ VARIABLES: Final[Mapping[Kind, Mapping[str, str]]] = {
         "gpuModel": "the pool's GPU model",
         "sharing": "the pool's sharing mode",
         "managed": "whether the files state the offers of its pool",
+        "foreign": "whether the pool is: seen by expressions that ask for this alone",
     },
     "operation": {
         "n": "its number in the plan",
@@ -69,7 +71,8 @@ VARIABLES: Final[Mapping[Kind, Mapping[str, str]]] = {
     },
 }
 """By name, one at a time. Pools, offers and capacity are all that the fleet's tenant has once the plan is done: what it
-leaves alone stays as it is, whatever the files wish. What is missing is asked for with
+leaves alone stays as it is, whatever the files wish. But pools of others, which nobody here can mend, their offers, and
+tenants that hold no other are seen only by an expression that asks for `.foreign`. What is missing is asked for with
 `has(pool.providerAccountId)`."""
 
 LISTS: Final[Mapping[str, Kind]] = {
@@ -88,4 +91,6 @@ def described() -> str:
         f"{kind}: " + "; ".join(f"{name}, {meaning}" for name, meaning in fields.items())
         for kind, fields in VARIABLES.items()
     )
-    return f"Without each it sees the lists {lists}; with it, one of what each names. " + ". ".join(kinds) + "."
+    foreign = "Pools that are foreign, and their offers, are seen only where the expression asks for .foreign"
+    sees = f"Without each it sees the lists {lists}; with it, one of what each names. {foreign}. "
+    return sees + ". ".join(kinds) + "."

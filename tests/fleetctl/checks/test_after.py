@@ -98,14 +98,49 @@ def test_a_tombstone_that_is_left_out_leaves_its_pool() -> None:
     assert denied(live, *wishes, expr="pool.idempotencyKey != 'fra1-a'", selected=parse(("key=fra1-b",), ()))
 
 
-def test_released_and_foreign_pools_are_there_and_a_check_can_leave_them_out() -> None:
-    live = plane(offered("fra1-a"), offered("fra1-b"), offered("other", 500))
+def test_released_and_foreign_pools_are_seen_by_a_check_that_asks_for_them_alone() -> None:
+    """Nobody here may change them, so that a check of this fleet would block all that it does."""
+    live = plane(offered("fra1-a"), offered("fra1-b"), entry("other", offers=offers(umbrella=500)))
     wishes = (offered("fra1-a"), {"idempotencyKey": "fra1-b", "released": True})
-    assert not denied(
-        live, *wishes, expr="pools.map(p, p.managed).filter(m, m).size() == 1 && pools.size() == 3", each=None
-    )
-    assert denied(live, *wishes, expr="offer.quota.gpu < 100", each="offer")
-    assert not denied(live, *wishes, expr="!offer.managed || offer.quota.gpu < 100", each="offer")
+
+    def is_denied(expr: str, each: str | None = None) -> bool:
+        return denied(live, *wishes, expr=expr, each=each)
+
+    assert not is_denied("pools.map(p, p.idempotencyKey) == ['fra1-a'] && offers.size() == 1")
+    assert not is_denied("pools.map(p, p.foreign) == [false, true, true] || pools.size() == 3")
+    assert not is_denied("pools.filter(p, !p.foreign).map(p, p.managed) == [true] && offers.size() == 3")
+    assert not is_denied("pool.idempotencyKey == 'fra1-a'", "pool")
+    assert is_denied("pool.foreign || pool.idempotencyKey != 'fra1-a'", "pool")
+    assert is_denied("!pool.foreign", "pool")
+    assert not is_denied("offer.quota.gpu < 100", "offer")
+    assert is_denied("!offer.foreign || offer.quota.gpu < 100", "offer")
+    assert not is_denied("tenant.id != 'umbrella' && tenant.offers.size() == 1", "tenant")
+    assert is_denied("tenant.offers.all(o, o.foreign || o.quota.gpu > 0) && tenant.id != 'umbrella'", "tenant")
+    assert not is_denied("pools.size() == 1 && '.foreign' != ''  // .foreign")
+
+
+def test_what_this_fleet_lost_is_seen_whoever_looks() -> None:
+    """A pool that left the files is its own to mend."""
+    live = plane(offered("fra1-a"), offered("fra1-gone"))
+    assert denied(live, offered("fra1-a"), expr="pool.managed", each="pool")
+
+
+def test_a_tenant_that_the_plan_leaves_with_foreign_pools_alone_is_seen() -> None:
+    live = plane(entry("fra1-a", offers=offers(acme=8)), entry("other", offers=offers(acme=8)))
+    assert denied(live, entry("fra1-a", offers=[]), expr="tenant.id != 'acme'", each="tenant")
+    assert not denied(live, entry("fra1-a", offers=[]), expr="tenant.offers == []", each="tenant")
+
+
+def test_whose_pool_it_is_stands_beside_its_name() -> None:
+    live = plane(offered("fra1-gone"))
+    plane(offered("by-hand"), caller="alice", into=live)
+    for expr, said in {
+        "pool.managed": "m: fra1-gone (of this fleet, and in no file, made by sa_fleet)",
+        "!pool.foreign": "m: by-hand (not of this fleet, made by alice)",
+    }.items():
+        state = live.live()
+        made = make(desired(fleet(**PREFIX, allowEmpty=True, checks=[rule(expr)])), state)
+        assert [problem.message for problem in checks.problems(Consequences(made, state))] == [said]
 
 
 def test_unmanaged_offers_and_an_unmanaged_quota_of_the_owner_are_as_they_are() -> None:
@@ -203,7 +238,7 @@ def agree(live: ControlPlane, made: Plan) -> None:
     preflight judges, are one. The plan is done then."""
     state = live.live()
     after, does = {one.id: seen(one) for one in standing(made, state)}, Consequences(made, state)
-    assert sums(Objects(does)) == counted(does)
+    assert sums(Objects(does, foreign=True)) == counted(does)
     live.run(made)
     assert after == {i: is_there(s) for i, s in live.live().pools.items() if s.pool and not s.pool.archived}
 

@@ -15,6 +15,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from better_compute.bootstrap import Embedded, connect
 from fleetctl.cli.group import fleetctl
 from fleetctl.files import read_text
 from tests.fleetctl.cli.runs import Fleet, process
@@ -73,6 +74,24 @@ def test_its_check_finds_the_pool_that_has_no_policy(fleet: Fleet, begun: Path) 
     assert "an H100 pool runs diag.nvml at acceptance" in ran.out
     assert "cannot be judged" not in ran.out
     assert "gpu-new" in ran.out.partition("Findings")[2]
+
+
+def test_its_check_lets_pools_of_others_be(fleet: Fleet, begun: Path) -> None:
+    """Somebody made one by hand: nobody who keeps this fleet could mend it."""
+    assert fleet("init").code == 0
+    assert fleet("apply", "--yes").code == 0
+    plane = Embedded(f"sqlite:///{begun}/.fleet/control-plane.db", create=False)
+    with connect(plane, tenant_id="root", caller="sa_fleet") as connection:
+        body = {"idempotencyKey": "by-hand", "siteId": "site_first", "class": "metal-host", "gpuModel": "H100"}
+        connection.client.call("pools/create", body)
+    ran = fleet("plan")
+    assert (ran.code, "1 foreign pool left alone" in ran.out) == (0, True)
+    text = (begun / "fleet.yaml").read_text()
+    asking = text.replace("pool.gpuModel != 'H100' ||", "pool.gpuModel != 'H100' || pool.foreign && false ||")
+    (begun / "fleet.yaml").write_text(asking)
+    ran = fleet("plan")
+    assert ran.code == 3
+    assert "an H100 pool runs diag.nvml at acceptance: by-hand (not of this fleet, made by sa_fleet)" in ran.out
 
 
 def test_its_plan_shows_a_few_creations(fleet: Fleet, begun: Path) -> None:
