@@ -14,7 +14,7 @@ import pytest
 
 from fleetctl.apply.saved import SavedPlan
 from fleetctl.history import History
-from tests.e2e.homes import H100, Home, entry, pool_id, unchanged
+from tests.e2e.homes import H100, Home, entry, fleetctl, pool_id, unchanged
 from tests.e2e.partly import copied, do
 
 Call = tuple[str, str, Mapping[str, Any]]
@@ -249,7 +249,7 @@ def check(home: Home, file: Path, name: str, actor: Actor, *, is_begun: bool) ->
     done = do_the_rest(home, file, one.lost) if is_begun else 0
     act(home, one.calls, actor)
     lines = said(home, file)
-    lost = {line.partition(": ")[2] for line in lines if line.startswith("planned")}
+    lost = {line.partition(": ")[2].partition(" (")[0] for line in lines if line.startswith("planned")}
     assert lost == set(one.lost)
     told = [line for line in lines if ", via " in line]
     assert told == [f"{event} by {actor.identity}, via {actor.told}" for event in one.told], f"told otherwise: {told}"
@@ -266,6 +266,78 @@ def test_the_plan_has_operations_of_every_kind(file: Path) -> None:
 @pytest.mark.parametrize(("name", "actor", "is_begun"), cases())
 def test_what_moved_is_refused_and_told(home: Home, file: Path, name: str, actor: str, is_begun: bool) -> None:
     check(home, file, name, ACTORS[actor], is_begun=is_begun)
+
+
+ORIGINS = {
+    "acme's rows change": "quota.gpu: planned from 8, live 9, wished 6",
+    "acme's terms change": "priority: planned from 0, live 5, wished 0",
+    "acme's rows go up and down again": "the same value, changed and changed back",
+    "acme is withdrawn": "planned from an offer, and there is none now",
+    "acme is withdrawn and offered again": "the same value, changed and changed back",
+    "grant is offered otherwise": (
+        "planned from no offer, and there is one now: quota.gpu 4, priority 1, includeDescendants false"
+    ),
+    "globex's rows change": "quota.gpu: planned from 8, live 9",
+    "globex's rows go up and down again": "the same value, changed and changed back",
+    "a policy changes": "policy.maxPending: planned from 6h, live 1h, wished 7d",
+    "a policy changes and is back": "the same value, changed and changed back",
+    "a model changes and is back": "the same value, changed and changed back",
+    "the owner's rows change": "ownerQuota.gpu: planned from 2147483647, live 3, wished 64",
+    "the owner's rows go down and up again": "the same value, changed and changed back",
+    "a pool that is to go gets a policy": "",
+}
+"""What is said of where an operation was planned from, and of what is there."""
+
+
+@pytest.mark.parametrize("name", ORIGINS)
+def test_what_was_planned_from_another_state_is_told_with_both_values(home: Home, file: Path, name: str) -> None:
+    act(home, MOVES[name].calls, ACTORS["by hand"])
+    [line] = [line for line in said(home, file) if line.startswith("planned from another state")]
+    told = f" ({ORIGINS[name]})" if ORIGINS[name] else ""
+    assert line == f"planned from another state: {MOVES[name].lost[0]}{told}"
+
+
+def test_a_secret_is_in_neither_value(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    for secret in ("hidden-1", "hidden-2"):
+        home.wish(entry("a", policy={"x-token": secret, "maxPending": "6h"}))
+        if secret == "hidden-1":
+            home.apply()
+    file = home.directory.parent / "plan.json"
+    home.plan("--out", file)
+    with home.hand() as client:
+        body = {"poolId": pool_id("a"), "policy": {"x-token": "hidden-3", "maxPending": "7d"}}
+        client.call("pools/update", body)
+    lines = said(home, file)
+    moved = "policy.maxPending: planned from 6h, live 7d, wished 6h"
+    assert lines[0] == f"planned from another state: update a ({moved})"
+    assert "hidden" not in "".join(lines)
+
+
+def test_the_rule_and_a_command_stand_beside_it(home: Home, file: Path) -> None:
+    act(home, MOVES["acme's rows change"].calls, ACTORS["by hand"])
+    ran = home.run("apply", *ALLOWED, "--plan", file)
+    assert ran.err.splitlines()[0].endswith(" [plan.stale]")
+    assert ran.err.splitlines()[-1] == "Hint: make a new plan, and look at it: fleetctl plan --out FILE"
+    assert fleetctl("explain", "plan.stale").code == 0
+    ran = home.run("apply", "--expect", "0" * 64)
+    assert ran.code == 4
+    assert "Hint: look at what is to be done now, and give the digest that it shows: fleetctl plan" in ran.err
+
+
+def test_a_plan_of_a_part_stands_whatever_drifts_elsewhere(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.wish(entry("a", {"acme": 8}), entry("b", {"acme": 8}))
+    home.apply()
+    home.wish(entry("a", {"acme": 6}), entry("b", {"acme": 8}))
+    whole, part = home.directory.parent / "whole.json", home.directory.parent / "part.json"
+    home.plan("--out", whole)
+    home.plan("--out", part, "--only", "key=a")
+    act(home, [rows("b", "acme", 9)], ACTORS["by hand"])
+    assert said(home, whole)[0] == "to be done now, and not planned: offer b for acme"
+    ran = home.run("apply", "--plan", whole)
+    assert "; one of these pools alone, by --only key=a, stands whatever drifts elsewhere\n" in ran.err
+    assert home.apply("--plan", part).report["summary"]["done"] == 1
 
 
 def test_what_is_done_is_not_done_again_over_a_move(home: Home, file: Path) -> None:

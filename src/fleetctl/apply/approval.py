@@ -47,7 +47,8 @@ def by_digest(expected: str, plan: Plan) -> None:
     """`--expect`: this change against this live state, whenever that state returns. Raises Stop when it is another."""
     if expected != plan.digest:
         message = f"the plan made now is {plan.digest}, and {expected} was expected"
-        raise Stop(EXIT_STALE, message, rule="plan.digest")
+        hint = "look at what is to be done now, and give the digest that it shows: fleetctl plan"
+        raise Stop(EXIT_STALE, message, hint=hint, rule="plan.digest")
 
 
 def by_hand(shown: Plan, plan: Plan, client: Client) -> None:
@@ -88,7 +89,10 @@ def by_file(
         raise Stop(EXIT_STALE, message, rule="plan.expired")
     _check_inputs(saved, plan, live, commit)
     _check_unaltered(saved, plan, shown, live.instance.digest_key)
-    (check_again if saved.digest == plan.digest else check_rest)(saved, plan, client)
+    if saved.digest == plan.digest:
+        check_again(saved, plan, client)
+    else:
+        check_rest(saved, plan, client, shown)
 
 
 def _check_inputs(saved: SavedPlan, plan: Plan, live: Live, commit: str | None) -> None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.policy.urls import mask_message
 from fleetctl import history
+from fleetctl.apply import origins
+from fleetctl.apply.origins import Origins
 from fleetctl.apply.saved import SavedOperation, SavedPlan
 from fleetctl.errors import EXIT_STALE, Stop
 from fleetctl.history import History, LastEvent, Subject
 from fleetctl.plan import Operation, Plan
-from fleetctl.words import count
+from fleetctl.words import LISTED, count
 
 if TYPE_CHECKING:
     from better_compute.client import Client
 
-NEW_PLAN = "make a new plan"
+NEW_PLAN = "make a new plan, and look at it: fleetctl plan --out FILE"
 
 
 def check_again(saved: SavedPlan, plan: Plan, client: Client) -> None:
@@ -37,14 +40,14 @@ def check_again(saved: SavedPlan, plan: Plan, client: Client) -> None:
         raise Stop(EXIT_STALE, message, (*told(taken_back, names), _holding(held, 0)), NEW_PLAN, "plan.stale")
 
 
-def check_rest(saved: SavedPlan, plan: Plan, client: Client) -> None:
+def check_rest(saved: SavedPlan, plan: Plan, client: Client, shown: Mapping[str, Any]) -> None:
     """Raises Stop where what is to be done now is not the rest of the plan file after a run that was killed, or where
-    somebody else moved an object of it since."""
+    somebody else moved an object of it since. `shown` is the report of the plan made now."""
     both: list[SavedOperation | Operation] = [*saved.operations, *plan.operations]
     last = history.read(client, {operation.subject[0] for operation in both}, after=saved.sequence)
     open_now = {operation.subject for operation in plan.operations}
     rest = [o for o in saved.operations if o.subject in open_now or not _is_done(o, last, saved)]
-    differing = differences(rest, plan)
+    differing = differences(rest, plan, origins.told(saved.report["operations"], shown["operations"]))
     # A call of the killed run may land after the live state was read: then its event is this plan's own.
     counts = open_now.union(operation.subject for operation in rest)
     names = {operation.pool_id: operation.name for operation in both}
@@ -57,7 +60,7 @@ def check_rest(saved: SavedPlan, plan: Plan, client: Client) -> None:
         message = "the plan is stale: the live state is not the one it was made for"
         kept = _holding(_held(rest, plan, last, saved), len(saved.operations) - len(rest))
         details = (*differing, *_found_since(saved, plan), *told(moved, names), kept)
-        raise Stop(EXIT_STALE, message, details, NEW_PLAN, "plan.stale")
+        raise Stop(EXIT_STALE, message, details, NEW_PLAN + _part(saved, plan), "plan.stale")
 
 
 def done_before(saved: SavedPlan, client: Client) -> frozenset[str]:
@@ -74,7 +77,9 @@ def told(events: Iterable[LastEvent], names: Mapping[str, str]) -> list[str]:
     return [f"{object_name(names[e.subject[0]], e.subject)}: {e.told}" for _, e in sorted(by_sequence.items())]
 
 
-def differences(rest: Sequence[SavedOperation | Operation], plan: Plan) -> list[str]:
+def differences(
+    rest: Sequence[SavedOperation | Operation], plan: Plan, told_of: Origins = MappingProxyType({})
+) -> list[str]:
     """Operation by operation: what was planned and is not to be done now, and the other way round."""
     planned = {(o.action, o.subject): o.digest for o in rest}
     wanted = {(o.action, o.subject): o.digest for o in plan.operations}
@@ -85,6 +90,7 @@ def differences(rest: Sequence[SavedOperation | Operation], plan: Plan) -> list[
         found = [(o, others.get((o.action, o.subject))) for o in operations]
         return [
             f"{'planned from another state' if other else missing}: {o.action} {object_name(o.name, o.subject)}"
+            f"{f' ({said})' if (said := told_of.get((o.action, o.subject))) else ''}"
             for o, other in found
             if o.digest != other
         ]
@@ -97,6 +103,17 @@ def differences(rest: Sequence[SavedOperation | Operation], plan: Plan) -> list[
 def object_name(name: str, subject: Subject) -> str:
     """`fra1-a`, or `fra1-a for acme`."""
     return name if subject[1] is None else f"{name} for {subject[1]}"
+
+
+def _part(saved: SavedPlan, plan: Plan) -> str:
+    """What to do where pools moved that a plan of the whole fleet did not touch."""
+    touched = {operation.pool_id for operation in saved.operations}
+    keys = [*dict.fromkeys(operation.key for operation in saved.operations)]
+    is_part = bool(saved.frame.only or saved.frame.exclude)
+    if is_part or touched.issuperset(operation.pool_id for operation in plan.operations):
+        return ""
+    named = " ".join(f"--only key={key}" for key in keys) if None not in keys and len(keys) <= LISTED else "--only ..."
+    return f"; one of these pools alone, by {named}, stands whatever drifts elsewhere"
 
 
 def _found_since(saved: SavedPlan, plan: Plan) -> list[str]:

@@ -12,7 +12,7 @@ import click
 from better_compute.domain.escape import escape
 from better_compute.domain.problems import INTERNAL_ERROR, ComputeError, Problem
 from fleetctl.cli import streams
-from fleetctl.errors import ENDED, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, STOPPED, FilesError, Stop
+from fleetctl.errors import ENDED, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_STALE, EXIT_USAGE, STOPPED, FilesError, Stop
 
 DEBUG = "FLEETCTL_DEBUG"
 _LONGEST = 300
@@ -64,7 +64,8 @@ def _text(error: BaseException, verbose: bool) -> Iterator[str]:
     else:
         message, details = (error.message, error.details) if isinstance(error, Stop) else ("", ())
         problem = _as_problem(error)
-        yield _line(problem.code, message or problem.message)
+        rule = f" [{problem.rule}]" if exit_code(error) == EXIT_STALE and problem.rule else ""
+        yield _line(problem.code, f"{message or problem.message}{rule}")
         yield from (f"  {escape(detail)}\n" for detail in details)
         yield _hint(problem.hint)
 

@@ -14,7 +14,7 @@ import pytest
 from better_compute.client import Client
 from fleetctl.apply import approval
 from fleetctl.apply.saved import SavedOperation, SavedPlan
-from fleetctl.apply.staleness import differences
+from fleetctl.apply.staleness import NEW_PLAN, differences
 from fleetctl.consequences import Consequences
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_STALE, Stop
@@ -269,7 +269,7 @@ def test_how_the_control_plane_that_was_planned_for_is_asked(home: Home, planned
         plan = make(load(home.directory), live)
         with pytest.raises(Stop) as caught:
             approval.by_file(saved, plan, live, client, None, shown(plan, live))
-    assert caught.value.hint == f"if {planned_for} is meant, {flag}; else make a new plan"
+    assert caught.value.hint == f"if {planned_for} is meant, {flag}; else {NEW_PLAN}"
 
 
 def test_the_same_commit_may_hold_another_fleet(home: Home) -> None:
@@ -317,7 +317,7 @@ def test_what_moved_is_told_with_whoever_moved_it_planned_or_not(home: Home) -> 
         call("pools/offer", "a", toTenantId="acme", quota={"gpu": 20})(client)
         call("pools/offer", "a", toTenantId="initech", quota={"gpu": 1})(client)
     assert [detail.partition(" at ")[0] for detail in judge(home, saved)[1:]] == [
-        "planned from another state: offer a for acme",
+        "planned from another state: offer a for acme (quota.gpu: planned from 8, live 20, wished 9)",
         "to be done now, and not planned: unoffer a for initech",
         "a for acme: pool.offered by sa_hand",
         "a for initech: pool.offered by sa_hand",
