@@ -226,7 +226,7 @@ _SOONEST: dict[Callable[[Patch, Pair], None], Course] = {
     _huge_pages_are_sold_twice: Course(37, 5, 25),
     _one_database_has_another_order: Course(34, 8),
 }
-"""Where to look first, found by trial: these come about seldom. Where the sequences are changed it is elsewhere, and the
+"""Where to look first, found by trial: these come about seldom. Where sequences are changed it is elsewhere, and the
 search goes on."""
 
 FAULTS = dict(_faults())
