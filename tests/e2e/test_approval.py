@@ -130,7 +130,9 @@ def test_k051_an_environment_that_disagrees_ends_the_run_before_anything_is_read
 
 def test_a_report_is_no_plan_file(home: Home, tmp_path: Path) -> None:
     home.apply("--report", tmp_path / "report.json")
-    refused(home, "--plan", tmp_path / "report.json")
+    with unchanged(home):
+        ran = home.run("apply", "--plan", tmp_path / "report.json")
+    assert (ran.code, "is the report of an apply, and a plan file is meant" in ran.err) == (1, True)
 
 
 def test_a_plan_file_that_is_not_there_is_an_error(home: Home, tmp_path: Path) -> None:

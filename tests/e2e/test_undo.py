@@ -527,7 +527,7 @@ def test_a_database_that_was_made_anew_under_the_same_name_is_another(home: Home
 def test_another_kind_of_report_is_none_of_an_apply(home: Home) -> None:
     plan = home.directory.parent / "plan.json"
     home.plan("--out", plan, *ALLOWED)
-    assert "is of kind plan, and the report of an apply is meant" in refused(home, plan, code=1)
+    assert "is a plan, and the report of an apply is meant" in refused(home, plan, code=1)
     assert "cannot be read" in refused(home, plan.with_name("none.json"), code=1)
 
 

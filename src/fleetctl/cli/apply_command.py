@@ -87,8 +87,4 @@ def _check(request: Request, plan_file: Path | None, undo: Path | None, how: Map
     tells that is to be undone."""
     files = {"--plan": plan_file, "--undo": undo, "--journal": how["journal"], "--report": how["report_file"]}
     options.check_apart(request, files)
-    frame = request.frame
-    others = {"--plan": plan_file, "--base": frame.base_ref, "--base-dir": frame.base_dir, "--prune": frame.prune}
-    wrong = next((flag for flag, value in others.items() if value), None)
-    if undo is not None and wrong is not None:
-        raise click.UsageError(f"--undo takes back what its report tells, and goes without {wrong}")
+    frame.check_undo(undo, request, {"--plan": plan_file})

@@ -20,6 +20,7 @@ from fleetctl.cli.options import Common
         "fleetctl plan fleet/ --out plan.json --expires 24h",
         "fleetctl plan fleet/ --base origin/main --with origin/site-ams1 --with origin/more-h100",
         'fleetctl plan fleet/ --allow archives=2 --reason "site closes"',
+        "fleetctl plan fleet/ --undo report.json",
     ),
 )
 @options.common(
@@ -53,9 +54,28 @@ from fleetctl.cli.options import Common
     " Repeat it for several. The plan stays what it is, and may be applied; exit 3 where all together would be blocked,"
     " also where this plan alone is not.",
 )
-def command(common: Common, out: Path | None, lifetime: int | None, detailed: bool, beside: tuple[str, ...]) -> int:
+@click.option(
+    "--undo",
+    type=FILE,
+    metavar="REPORT",
+    help="Show what `apply --undo REPORT` would do instead, with the digest by which `--expect` approves it.",
+)
+def command(
+    common: Common,
+    out: Path | None,
+    lifetime: int | None,
+    detailed: bool,
+    beside: tuple[str, ...],
+    undo: Path | None,
+) -> int:
     from fleetctl.flow.plan import plan
+    from fleetctl.flow.undo import undo_plan
 
+    others = {"--with": beside, "--snapshot": common.request.snapshot, "--out": out, "--expires": lifetime}
+    frame.check_undo(undo, common.request, others)
+    if undo is not None:
+        finished = undo_plan(common.request, undo, detailed=detailed)
+        return streams.finish(finished, common.format, verbose=common.verbose)
     if lifetime is not None and out is None and common.format.name != "json":
         raise click.UsageError("--expires is about the plan file: give --out FILE too")
     options.check_apart(common.request, {"--out": out})

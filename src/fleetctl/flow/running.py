@@ -76,9 +76,10 @@ class Made:
     def plan(self) -> Plan:
         return self.judged.plan
 
-    def report(self) -> PlanReport:
-        """Raises ComputeError."""
-        return plan_report(self.session, self.judged, back=self.back)
+    def report(self, saved: SavedPlan | None = None) -> PlanReport:
+        """`saved` is the plan file that this is to be, or the rest of. Raises ComputeError."""
+        rest_of = saved.digest if saved and saved.digest != self.plan.digest else None
+        return plan_report(self.session, self.judged, back=self.back, rest_of=rest_of)
 
 
 Make = Callable[[Session], Made]
@@ -97,7 +98,7 @@ def carried_out(
     Raises ComputeError and Stop."""
     # 4. Make the plan; 5. judge it by rules and guards.
     made = make(session)
-    report = made.report()
+    report = made.report(saved)
     # 6. Is it the one that was approved? Nothing is written before.
     try:
         digest = _approved(saved, how.expect, made, report)

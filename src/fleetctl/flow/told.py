@@ -40,8 +40,10 @@ def plan_report(
     expires_at: int | None = None,
     joint: Together | None = None,
     back: Back | None = None,
+    rest_of: str | None = None,
 ) -> PlanReport:
-    """A plan made in this session, with what it does to tenants, what it breaks together with others, and the apply
-    that it takes `back`. Raises ComputeError: events are read where a base tells that live state moved."""
+    """A plan made in this session, with what it does to tenants, what it breaks together with others, the apply that it
+    takes `back`, and the plan file that it is the rest of. Raises ComputeError: events are read where a base tells that
+    live state moved."""
     moved = drifted(judged.plan, session.read_history)
-    return of_plan(judged.plan, header(session, expires_at), judged.does, judged.taken, moved, joint, back)
+    return of_plan(judged.plan, header(session, expires_at), judged.does, judged.taken, moved, joint, back, rest_of)

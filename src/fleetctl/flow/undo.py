@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fleetctl import identity
 from fleetctl.desired import Desired
+from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_OK
 from fleetctl.files import FilesError
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
@@ -21,6 +22,22 @@ _NEEDS = (
     "Nothing was taken back: the report says what to take back, and the files who may, at which control plane, and what"
     " is guarded and protected. They must be valid, and need not have the pools"
 )
+
+
+def undo_plan(request: Request, file: Path, *, detailed: bool = False) -> Finished:
+    """What an undo by the report in `file` would do: the same plan, with the digest that approves it. `detailed`: exit
+    2 when there is something to take back."""
+    # 1. Read the files, whose guards hold, and the report.
+    files, applied = _read(request), applied_report(file)
+
+    # 2. Choose the target; 3. read the live state, and see that the report is of that.
+    with opened(request, files, is_planned=True) as session:
+        applied.check(files, session.live)
+        # 4. See what there is to take back, and plan it; 5. judge it; 6. say it.
+        made = _way_back(session.asking(request), files, applied)
+        report = made.report()
+    code = EXIT_BLOCKED if made.plan.blocked else EXIT_CHANGES if detailed and made.plan.operations else EXIT_OK
+    return Finished(report, code)
 
 
 def undo(request: Request, how: How, file: Path) -> Finished:

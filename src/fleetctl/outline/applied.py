@@ -58,7 +58,7 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
             *(((_sum(report),),) if undo is None else _taken_back(report, undo)),
             *_before(report["before"]),
             *(_closing(report) if report["refused"] is None else ((Words(_EARLIER),),)),
-            (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True)),
+            (Words(_digest(report), "strong"), Words(" "), Words(escape(report["digest"]), foreign=True)),
         ),
     )
 
@@ -80,6 +80,11 @@ def _closing(report: ApplyReport) -> Iterator[Sentence]:
     yield from agreement.left(report) if report["undo"] is None else ()
     if summary["done"] < summary["operations"]:
         yield (Words(_rest(report)),)
+
+
+def _digest(report: ApplyReport) -> str:
+    """Whose digest it is where this run did the rest alone."""
+    return "Digest of the whole plan:" if report["before"] else "Digest:"
 
 
 def _before(outcomes: Sequence[Outcome]) -> Iterator[Sentence]:

@@ -11,7 +11,7 @@ from fleetctl.outline import agreement, capacity, moved, operations, problems, t
 from fleetctl.outline.head import NO_BASE, base, commit, files, head, live, outside, selection
 from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
-from fleetctl.words import count, time
+from fleetctl.words import count, short, time
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import DriftedOperation, Note, PlanReport, Selection, Shift, Source
@@ -162,9 +162,15 @@ def _closing(report: PlanReport) -> Iterator[Sentence]:
         undo = report["undo"]
         yield from undone.before(undo)
         yield from undone.files(undo, is_back=bool(report["operations"] or undo["already"]))
-    yield (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True))
+    yield (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True), *_rest_of(report))
     if "together" in report:
         yield together.closing(report["together"], is_blocked=summary["blocked"])
+
+
+def _rest_of(report: PlanReport) -> Iterator[Words]:
+    """Whose rest it is: events, and the report, name that."""
+    if "restOf" in report:
+        yield from (Words(", of the rest of the plan "), Words(escape(short(report["restOf"])), foreign=True))
 
 
 def _sum(report: PlanReport) -> Iterator[Sentence]:

@@ -14,11 +14,14 @@ from fleetctl.machine import disk
 from fleetctl.plan import Inverse
 from fleetctl.report import parts, sides
 from fleetctl.report.forms import ApplyReport
-from fleetctl.report.saved import kind_of, read_report
+from fleetctl.report.saved import called, kind_of, read_report
 from fleetctl.undo import Applied, Done
 from fleetctl.words import joined
 
 _DIGITS = "[0-9a-f]" * 12
+_MEANT = (
+    "name what the apply of that plan wrote by `--report`, or printed as JSON; or, to run the plan, give it by --plan"
+)
 _REFUSAL = Applied.refusal
 
 
@@ -33,8 +36,9 @@ def applied_report(path: Path) -> Applied:
         raise Stop(EXIT_ERROR, f"the report {path} cannot be read: {error.strerror}", hint=hint) from error
     kind = kind_of(data)
     if kind not in (None, "apply"):
-        message = f"{path} is of kind {kind}, and the report of an apply is meant"
-        raise ComputeError(Problem(INVALID_INPUT, _REFUSAL.file, message, hint=_REFUSAL.hint))
+        message = f"{path} is {called(kind)}, and the report of an apply is meant"
+        hint = _MEANT if kind == "plan" else _REFUSAL.hint
+        raise ComputeError(Problem(INVALID_INPUT, _REFUSAL.file, message, hint=hint))
     try:
         report = read_report(data)
         assert report["kind"] == "apply"

@@ -37,12 +37,13 @@ def of_plan(
     drifted: Sequence[DriftedOperation] = (),
     together: Together | None = None,
     back: Back | None = None,
+    rest_of: str | None = None,
 ) -> forms.PlanReport:
     """The plan as JSON, with what it does to tenants, what guards count of that, what of it is not of this change, what
-    it breaks together with others, and the apply that it takes `back`."""
+    it breaks together with others, the apply that it takes `back`, and the plan file that it is the rest of."""
     report: forms.PlanReport = {
         **parts.headed(header),
-        **_asked(together, back),
+        **_asked(together, back, rest_of),
         "kind": "plan",
         "sequence": plan.sequence,
         "base": parts.base(plan.comparison),
@@ -68,17 +69,23 @@ def of_plan(
         "capacity": tenants.capacity(does.ledger),
         "summary": _summary(plan, drifted),
     }
+    return _sealed(report, header)
+
+
+def _sealed(report: forms.PlanReport, header: Header) -> forms.PlanReport:
     report["seal"] = seal(report, header.digest_key)
     report["checksum"] = checksum(report)
     return report
 
 
-def _asked(together: Together | None, back: Back | None) -> forms.AskedOfPlan:
+def _asked(together: Together | None, back: Back | None, rest_of: str | None) -> forms.AskedOfPlan:
     asked: forms.AskedOfPlan = {}
     if together is not None:
         asked["together"] = of_together(together)
     if back is not None:
         asked["undo"] = of_undo(back)
+    if rest_of is not None:
+        asked["restOf"] = rest_of
     return asked
 
 

@@ -14,6 +14,7 @@ from fleetctl.spelling import FORMAT_VERSION, canonical_text, checksum
 _ALTERED = "the plan does not match its digest"
 _NOT_WRITTEN = "it is not, to the byte, what an apply wrote: it was altered"
 _NEW_PLAN = "make a new plan: this file was altered, cut short, or not written by this build"
+_CALLED = {"plan": "a plan", "apply": "the report of an apply", "drift": "a report of drift"}
 _HINT = "name a file as the run wrote it: by `--out`, by `apply --report`, or what `--format json` printed"
 
 
@@ -47,6 +48,11 @@ def kind_of(data: bytes) -> str | None:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     return kind if isinstance(kind, str) and kind in _forms() else None
+
+
+def called(kind: str) -> str:
+    """What people call a report of a kind: `a plan`, `the report of an apply`."""
+    return _CALLED.get(kind, f"a report of kind {kind}")
 
 
 def read_report(data: bytes) -> forms.Report:

@@ -73,7 +73,7 @@ def test_the_example_of_an_export_without_a_fleet_is_whole(
 
 NOT_BUILT = {
     "validate": ("--format=prometheus", "--server=x"),
-    "plan": ("--undo=x", "--format=prometheus"),
+    "plan": ("--yes", "--format=prometheus"),
     "apply": ("--out=x", "--snapshot=x", "--format=prometheus"),
     "drift": ("--prune", "--allow=archives=1"),
 }

@@ -70,4 +70,4 @@ def test_a_report_of_an_earlier_build_is_refused_and_it_is_said_what_it_lacks(tm
 def test_another_kind_of_report_is_no_altered_one(tmp_path: Path) -> None:
     with pytest.raises(ComputeError) as error:
         applied_report(written(tmp_path, a_plan()))
-    assert "is of kind plan" in error.value.problems[0].message
+    assert "is a plan, and the report of an apply is meant" in error.value.problems[0].message

@@ -200,10 +200,11 @@ class PlanSummary(Compared):
 class AskedOfPlan(TypedDict, total=False):
     """What stands in a plan only where it was asked for: what it breaks `together` with revisions, which changes
     nothing of the plan, nor of whether it is blocked; and, where it is no plan of the files but of the way back from an
-    apply, what it would `undo`."""
+    apply, what it would `undo`. `restOf`: it is the rest of a plan file of that digest, which an earlier run began."""
 
     together: Together
     undo: Undo
+    restOf: str
 
 
 class PlanReport(Headed, AskedOfPlan):
