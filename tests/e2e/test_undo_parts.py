@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,20 @@ def test_after_an_undo_of_an_undo_the_change_is_to_be_there_and_after_one_of_tha
         files.append(tmp_path / f"{number}.json")
         out = said(home, files[-2], "--report", str(files[-1]))
         assert (expected in out, other in out) == (True, False), out
+
+
+# What drift says until they are reverted.
+
+
+def test_drift_says_that_it_was_taken_back_and_not_that_it_was_never_applied(home: Home) -> None:
+    home.wish({**BEFORE[0], "offers": [{"toTenantId": "acme", "quota": {"gpu": 16}}]}, *BEFORE[1:])
+    file = applied(home)
+    undone(home, file)
+    home.wish({**BEFORE[0], "offers": [{"toTenantId": "acme", "quota": {"gpu": 16}}]}, *BEFORE[1:], AFTER[2])
+    out = home.run("drift").out
+    taken, _, ahead = out.partition("Taken back by an undo, and still in the files\n")[2].partition("Not applied yet\n")
+    digest = json.loads(file.read_text())["digest"]
+    assert "a for acme  the offer differs" in taken
+    assert f"taken back by apply --undo of {digest[:12]}\n" in taken
+    assert "taken back" not in ahead
+    assert "new  the pool is not there" in ahead

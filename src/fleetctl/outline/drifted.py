@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _TITLES = {
     "changed": "Changed behind the files' back",
     "removed": "Live, and in no file",
+    "undone": "Taken back by an undo, and still in the files",
     "pending": "Not applied yet",
 }
 _EXPECTED = "Expected to differ"
@@ -39,7 +40,7 @@ def outline(report: DriftReport, *, verbose: bool) -> Outline:
         facts=tuple(head(report, _facts(report))),
         sections=filled(
             *(
-                _section(title, [one for one in unexpected if one["kind"] == kind], verbose)
+                _section(title, [one for one in unexpected if _under(one) == kind], verbose)
                 for kind, title in _TITLES.items()
             ),
             _section(_EXPECTED, expected, verbose),
@@ -47,6 +48,17 @@ def outline(report: DriftReport, *, verbose: bool) -> Outline:
         ),
         closing=(_sum(report), *agreement.waiting(report)),
     )
+
+
+def _under(one: Drifted) -> str:
+    """The kind, of which a title is. What this fleet's caller took back was applied, so that files are not ahead."""
+    return "undone" if one["kind"] == "pending" and _undoes(one) else one["kind"]
+
+
+def _undoes(one: Drifted) -> str | None:
+    """The digest of the apply that the last event took back."""
+    undoes = (one["via"] or {}).get("undoes")
+    return undoes if isinstance(undoes, str) and undoes else None
 
 
 def subject(one: Drifted) -> str:
@@ -186,6 +198,8 @@ def since(equal: Sequence[Drifted]) -> Iterator[Words]:
         actor = escape(one["actorId"] or "nobody known")
         yield Words(f"since {time(min(times))}{last} by {actor}{event}", foreign=True)
         if not (one["toTenantId"] and one["eventType"] == "pool.created"):  # nobody knows it of rows made with a pool
+            if (undoes := _undoes(one)) is not None:
+                yield Words(f"taken back by apply --undo of {_sent(undoes)}", "quiet", foreign=True)
             yield Words(_via(one["via"]), "quiet", foreign=True)
 
 

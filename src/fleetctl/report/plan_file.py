@@ -56,7 +56,7 @@ def saved_plan(path: Path) -> SavedPlan:
 
 
 def _another_kind(data: bytes) -> str | None:
-    """The kind of report that a file is, whole and to the byte, where that is no plan; None: it is a plan, or was one."""
+    """The kind of report that a file is, whole and as it was written, where that is no plan; else None."""
     if kind_of(data) in (None, "plan"):
         return None
     with suppress(ComputeError):
