@@ -10,7 +10,7 @@ import pytest
 
 from better_compute.domain.commands import OfferPool
 from fleetctl import outputs
-from tests.e2e.homes import Home, Ran, phrase, pool_id, served
+from tests.e2e.homes import Home, Ran, fleetctl, phrase, pool_id, served
 from tests.e2e.test_laws import ALLOWED
 from tests.e2e.test_undo import AFTER, BEFORE, WAY_BACK, applied, hand, live, planned, pool, refusing, undone
 
@@ -198,3 +198,29 @@ def test_a_report_that_is_lost_is_seen(home: Home, report: Path, monkeypatch: py
     monkeypatch.setattr(outputs, "_make_room", lambda path, *_: path.unlink())
     with pytest.raises(FileNotFoundError):
         test_a_run_that_does_nothing_costs_no_report(home, report, "nothing to do")
+
+
+# Shown again.
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_a_report_that_is_shown_says_of_what_it_is_when_it_was_and_what_was_done_before(
+    home: Home, report: Path, form: str
+) -> None:
+    plan = planned(home)
+    ended_early(home, report, "--plan", plan)
+    home.apply("--plan", plan, *ALLOWED, "--report", report)
+    out = fleetctl("show", report, "--format", form, "--verbose").out
+    for said in ("Apply of fleet", "sa_fleet", "instance home", "by a plan file", "any", "Done before"):
+        assert said in out
+    for one in (*told(report)["before"], *told(report)["done"]):
+        assert phrase(one).replace("setQuota a", "quota a").replace("a to globex", "a from globex") in out
+    back = report.with_name("back.json")
+    undone(home, report, "--report", back)
+    out = fleetctl("show", back, "--format", form).out
+    assert f"of the apply {told(report)['digest'][:12]}" in out
+
+
+def test_below_its_plan_it_says_that_not_again(home: Home) -> None:
+    out = home.run("apply", "--yes", *ALLOWED).out
+    assert (out.count("  tenant   root"), out.count("  caller   sa_fleet"), "Apply of fleet" in out) == (1, 1, False)

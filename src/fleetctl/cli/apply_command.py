@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,8 @@ def command(
     orders = How(plan_file=plan_file, expect=expect, approve=dialogue.approve, asks=asks, progress=tell, **how)
     with dialogue.progress:
         finished = take_back(common.request, orders, undo) if undo else apply(common.request, orders)
-    return streams.finish(finished, common.format, verbose=common.verbose)
+    form = replace(common.format, look=replace(common.format.look, below_plan=True))
+    return streams.finish(finished, form, verbose=common.verbose)
 
 
 def _check(request: Request, plan_file: Path | None, undo: Path | None, how: Mapping[str, Any]) -> None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
 from fleetctl.outline import agreement, overtaken, undone
-from fleetctl.outline.head import outside
+from fleetctl.outline.head import head, outside, selection
 from fleetctl.outline.operations import named
 from fleetctl.outline.problems import finding, place, places, section
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
-from fleetctl.words import count
+from fleetctl.words import count, short, time
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import ApplyReport, Outcome, Undo
 
 _SHOWN = 20
+_APPROVED = {"plan": "by a plan file", "digest": "by its digest", "hand": "by whoever ran it"}
 _REST = {
     False: "Run the same command again to go on: what is done is not done twice.",
     True: "The expected digest was of the whole change: plan again, and approve the digest of what is left.",
@@ -44,6 +45,8 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
     return Outline(
         kind="apply",
         fleet=report["fleet"],
+        title=(Words("Apply of fleet "), Words(escape(report["fleet"]), foreign=True)),
+        facts=tuple(head(report, _facts(report))),
         opening=tuple(_opening(report)),
         sections=filled(
             section([report["refused"]], "Refused", verbose=verbose) if report["refused"] else None,
@@ -53,6 +56,7 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
             Section(title="Meanwhile", items=tuple(_meanwhile(report["done"]))),
             *((undone.left(undo), undone.standing(undo, verbose=verbose)) if undo else ()),
             Section(title="Done", items=tuple(_done(report["done"]))) if verbose else None,
+            Section(title="Done before", items=tuple(_done(report["before"]))) if verbose else None,
         ),
         closing=(
             *(((_sum(report),),) if undo is None else _taken_back(report, undo)),
@@ -61,6 +65,23 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
             (Words(_digest(report), "strong"), Words(" "), Words(escape(report["digest"]), foreign=True)),
         ),
     )
+
+
+def _facts(report: ApplyReport) -> Mapping[str, str]:
+    """When it was, of which files and which part, by whose word, and what it takes back."""
+    by = report["approvedBy"]
+    facts = {"when": time(report["createdAt"]), "approved": _APPROVED.get(by, escape(by))}
+    if report["commit"]:
+        facts["commit"] = escape(short(report["commit"]))
+    if (undo := report["undo"]) is not None:
+        facts["undo"] = f"of the apply {undone.which(undo)}"
+    if part := report["selection"]:
+        facts["part"] = undone.part(part, undo) if undo else selection(part)
+    if report["allow"]:
+        facts["allow"] = ", ".join(f"{escape(name)}={number}" for name, number in report["allow"].items())
+    if report["reason"]:
+        facts["reason"] = escape(report["reason"])
+    return facts
 
 
 def _opening(report: ApplyReport) -> Iterator[Sentence]:

@@ -90,10 +90,10 @@ def a_drifted(**fields: Any) -> Drifted:
 
 class TestApply:
     def test_all_done_is_one_line_and_the_digest(self) -> None:
-        assert lines(an_apply(an_outcome())) == ["Applied: 1 operation done.", "Digest: abc"]
+        assert lines(an_apply(an_outcome()), below_plan=True) == ["Applied: 1 operation done.", "Digest: abc"]
 
     def test_nothing_to_do_is_said(self) -> None:
-        assert lines(an_apply())[0] == "No changes: everything is as the files say."
+        assert lines(an_apply(), below_plan=True)[0] == "No changes: everything is as the files say."
 
     def test_in_part_says_what_failed_why_where_and_what_to_do(self) -> None:
         problem = a_problem(code="UNAVAILABLE", message="nobody answers", hint="look at it")
@@ -163,12 +163,14 @@ class TestApply:
 
     def test_why_nothing_new_was_started_comes_first_and_once(self) -> None:
         rest = [an_outcome("notStarted", n=n, note="the server no longer answers\x1b[2J") for n in (2, 3)]
-        shown = lines(an_apply(an_outcome("failed", problem=a_problem()), *rest))
+        shown = lines(an_apply(an_outcome("failed", problem=a_problem()), *rest), below_plan=True)
         assert shown[0] == r"Nothing new was started: the server no longer answers\x1b[2J."
         assert sum("no longer answers" in line for line in shown) == 1
 
     def test_an_interruption_comes_first(self) -> None:
-        assert lines(an_apply(an_outcome(), interrupted="SIGTERM"))[0].startswith("Interrupted by SIGTERM")
+        assert lines(an_apply(an_outcome(), interrupted="SIGTERM"), below_plan=True)[0].startswith(
+            "Interrupted by SIGTERM"
+        )
 
     def test_verbose_lists_what_was_done(self) -> None:
         report = an_apply(an_outcome(found=True))
@@ -335,8 +337,11 @@ class TestPart:
 
     def test_an_apply_of_one_does_too(self) -> None:
         nothing, done = ({**an_apply(*outcomes), "selection": self.PART} for outcomes in ((), (an_outcome(),)))
-        assert lines(nothing)[0] == "No changes in the selection. 55 pools, 900 offers as wished; 2 outside differ."
-        assert lines(done)[0] == "Applied: 1 operation done (a part of the fleet: 2 outside differ)."
+        assert (
+            lines(nothing, below_plan=True)[0]
+            == "No changes in the selection. 55 pools, 900 offers as wished; 2 outside differ."
+        )
+        assert lines(done, below_plan=True)[0] == "Applied: 1 operation done (a part of the fleet: 2 outside differ)."
 
     def test_a_drift_of_one_does_too(self) -> None:
         report = {**a_drift(), "selection": {**self.PART, "outside": 1}}

@@ -19,6 +19,8 @@ def render(report: Report, look: Look = PLAIN) -> str:
     """The report in lines of text, each ended. Text from files and servers is escaped; only colour adds sequences.
     Lines go on below themselves where the window does not hold them."""
     words, width = outline(report, verbose=look.verbose), look.width
+    if look.below_plan and words.kind == "apply":
+        words = words._replace(title=(), facts=())
     shown = (inert(line) for line in lines.lines(words, Style(look.colour, width)))
     if width is not None:
         shown = (part for line in shown for part in wrapped(line, width))
