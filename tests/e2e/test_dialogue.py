@@ -144,7 +144,8 @@ def test_what_somebody_changes_while_the_question_stands_makes_it_another_plan(r
     assert (code, "Applied" in out, written(racked)) == (4, False, before)
     said = terminal.decode().replace("\r", "").partition(PROMPT.decode())[2]
     assert (
-        "MISMATCH: the plan is stale: the live state moved while it was asked about, and nothing was written\n" in said
+        "MISMATCH: the plan is stale: the live state moved while it was asked about, and nothing was written"
+        " [plan.stale]\n" in said
     )
     assert "  planned from another state: offer racked for acme\n" in said
     assert "  racked for acme: pool.offered by sa_other at " in said
