@@ -131,14 +131,19 @@ class _Record(Struct):
     end."""
 
     digest: str
-    before: list[_Operation]
-    done: list[_Operation]
-    failed: list[_Operation]
+    before: list[_Operation] = []
+    done: list[_Operation] = []
+    failed: list[_Operation] = []
+
+    @property
+    def did(self) -> frozenset[str]:
+        """The digests of what was done."""
+        return frozenset(one.digest for one in (*self.before, *self.done))
 
     @property
     def told(self) -> frozenset[str]:
-        """The digests of what was done."""
-        return frozenset(one.digest for one in (*self.before, *self.done))
+        """The digests of what was done, or may have been."""
+        return self.did.union(one.digest for one in self.failed)
 
 
 def _result(path: Path) -> bytes | None:
@@ -160,7 +165,7 @@ def _record(data: bytes) -> _Record | None:
         record = json.decode(data, type=_Record) if json.decode(data, type=_Head).kind == "apply" else None
     except (DecodeError, RecursionError):
         return None
-    is_one = record is not None and _DIGEST.fullmatch(record.digest) and (record.told or record.failed)
+    is_one = record is not None and _DIGEST.fullmatch(record.digest) and record.told
     return record if is_one else None
 
 
@@ -173,23 +178,28 @@ def _aside(path: Path, record: _Record) -> Path:
 
 
 def _make_room(path: Path, data: bytes, tell: Callable[[str], None]) -> None:
-    """Remove a result, or move it aside. Two reports of one digest are of the same change against the same state: what
-    the first one did was taken back before the second did it, or is told by that too. Raises OSError, and Stop where
-    another file is in the way."""
+    """Remove a result, or move it aside; of two reports of one digest the one that tells all that the other does stays.
+    Raises OSError, and Stop where another file is in the way."""
     if (record := _record(data)) is None:
         path.unlink()
         return
     aside = _aside(path, record)
-    if os.path.lexists(aside) and not _is_of(aside, record):
+    earlier = _earlier(aside, record)
+    if earlier and earlier.told > record.told:
+        path.unlink()
+        tell(f"The report that was there is removed: {aside} tells all that it did")
+        return
+    if os.path.lexists(aside) and not (earlier and earlier.told <= record.told):
         message = f"the report {path} tells what was done, and {aside}, where it would be kept, is another file"
         raise Stop(EXIT_ERROR, f"{message}; nothing was done", hint="move one of them away, or give another --report")
     path.replace(aside)
-    tell(f"The report that was there is kept as {aside}: it tells of {count(len(record.told), 'operation')} done")
+    tell(f"The report that was there is kept as {aside}: it tells of {count(len(record.did), 'operation')} done")
 
 
-def _is_of(path: Path, record: _Record) -> bool:
-    other = _record(_result(path) or b"")
-    return other is not None and other.digest == record.digest
+def _earlier(aside: Path, record: _Record) -> _Record | None:
+    """The report that is kept already, of the same apply. Nothing else is read: of a pipe nobody knows when it ends."""
+    other = _record(_result(aside) or b"") if os.path.isfile(aside) else None
+    return other if other is not None and other.digest == record.digest else None
 
 
 def _without_less(path: Path, data: bytes) -> Path | None:
@@ -199,8 +209,8 @@ def _without_less(path: Path, data: bytes) -> Path | None:
     if real is None or record is None:
         return None
     aside = _aside(real, record)
-    earlier = _record(_result(aside) or b"") if os.path.isfile(aside) else None
-    if earlier is None or earlier.digest != record.digest or not earlier.told <= record.told:
+    earlier = _earlier(aside, record)
+    if earlier is None or not earlier.did <= record.did:
         return None
     with suppress(OSError):
         aside.unlink()

@@ -139,3 +139,59 @@ def test_what_is_done_is_told_also_where_it_cannot_be_kept(tmp_path: Path) -> No
         Kept(path, "report").write(lambda: b"{}")
     said, is_kept = Kept(path, "report").write_done(lambda: b"{}")
     assert (said, is_kept) == ((f"The report could not be written to {path}: No such file or directory",), False)
+
+
+DIGEST = "d" * 64
+
+
+def an_apply(done: str, failed: str = "", **more: list[object]) -> str:
+    """The report of an apply, by the digests of its operations, a letter each."""
+    told = {"done": [{"digest": one} for one in done], "failed": [{"digest": one} for one in failed], **more}
+    return json.dumps({"formatVersion": 1, "kind": "apply", "digest": DIGEST, **told})
+
+
+def test_a_report_without_a_part_is_moved_aside_as_any_other(request_: Request, tmp_path: Path) -> None:
+    path = result(tmp_path, an_apply("ab"))
+    Kept(path, "report").begin(request_)
+    assert not path.exists()
+    assert path.with_name(f"kept.json.{DIGEST[:12]}").read_text() == an_apply("ab")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "stays"),
+    [
+        (("ab", "c"), ("a", ""), "earlier"),
+        (("ab", "c"), ("ab", ""), "earlier"),
+        (("ab", "c"), ("abc", ""), "later"),
+        (("ab", ""), ("ab", ""), "later"),
+    ],
+)
+def test_of_two_reports_of_one_apply_the_one_stays_that_tells_all(
+    request_: Request, tmp_path: Path, earlier: tuple[str, str], later: tuple[str, str], stays: str
+) -> None:
+    path = result(tmp_path, an_apply(*earlier))
+    Kept(path, "report").begin(request_)
+    path.write_text(an_apply(*later))
+    Kept(path, "report").begin(request_)
+    assert not path.exists()
+    kept = path.with_name(f"kept.json.{DIGEST[:12]}").read_text()
+    assert kept == an_apply(*(earlier if stays == "earlier" else later))
+
+
+def test_of_two_reports_of_one_apply_neither_goes_that_tells_what_the_other_does_not(
+    request_: Request, tmp_path: Path
+) -> None:
+    path, aside = result(tmp_path, an_apply("ab")), tmp_path / f"kept.json.{DIGEST[:12]}"
+    aside.write_text(an_apply("bc"))
+    with pytest.raises(Stop, match="where it would be kept, is another file; nothing was done") as stopped:
+        Kept(path, "report").begin(request_)
+    assert stopped.value.exit_code == EXIT_ERROR
+    assert (path.read_text(), aside.read_text()) == (an_apply("ab"), an_apply("bc"))
+
+
+def test_a_pipe_where_a_report_would_be_kept_is_not_read(request_: Request, tmp_path: Path) -> None:
+    path = result(tmp_path, an_apply("ab"))
+    os.mkfifo(tmp_path / f"kept.json.{DIGEST[:12]}")
+    with pytest.raises(Stop, match="is another file; nothing was done"):
+        Kept(path, "report").begin(request_)
+    assert path.exists()

@@ -28,7 +28,7 @@ from fleetctl.plan import Plan
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """A pool, its owner's rows and its offers by tenant. `entry` is the one that stands for it; None: no entry does, or
-    the one that does lets the pool go. `foreign`: it is no business of the fleet, or is let go."""
+    the one that does lets the pool go. `foreign`: others made it, and it is no business of the fleet."""
 
     pool: CreatePool | Pool
     owner_quota: Mapping[str, int]
@@ -65,15 +65,20 @@ def standing(plan: Plan, live: Live) -> Iterator[Standing]:
         entry, due = entries.get(pool_id), commands.get(pool_id, [])
         start = _live(live.pools.get(pool_id), live.tenant_id) or _born(due)
         if start and (made := _folded(start, due)):
-            keeps = entry and not entry.released
-            yield _as_written(made, entry) if entry and keeps else replace(made, foreign=pool_id in foreign)
+            is_kept = entry is not None and not entry.released
+            yield _as_written(made, entry) if entry and is_kept else replace(made, foreign=pool_id in foreign)
 
 
 def _foreign(plan: Plan) -> frozenset[str]:
-    """What no check is about that does not ask for it."""
+    """What no check is about that does not ask for it. What the fleet's own callers made, or an entry of a base stands
+    for, is none of it, wherever its entry went: else whoever takes an entry away takes its pool from under the checks.
+    """
     comparison = plan.comparison
-    released = {entry.pool_id for entry in comparison.desired.entries.values() if entry.released}
-    return frozenset(released).union(pool.id for diff in (comparison.diff, comparison.outside) for pool in diff.foreign)
+    fleets = (comparison.desired, *comparison.guarding)
+    callers = {caller for fleet in fleets for caller in fleet.callers}
+    foreign = (*comparison.diff.foreign, *comparison.outside.foreign)
+    others = {pool.id for pool in foreign if pool.created_by not in callers}
+    return frozenset(others.difference(*(fleet.entries for fleet in fleets)))
 
 
 def _live(state: PoolState | None, owner_id: str) -> Standing | None:

@@ -162,10 +162,10 @@ def _offer(each: Standing, tenant_id: str) -> Object:
 
 
 def _whose(each: Standing) -> str:
-    """Of a pool that is in no file; an empty text for any other."""
+    """Of a pool that no entry stands for; an empty text for any other."""
     if each.entry is not None or isinstance(each.pool, CreatePool):
         return ""
-    of = "not of this fleet" if each.foreign else "of this fleet, and in no file"
+    of = "not of this fleet" if each.foreign else "no entry stands for it"
     return f"{of}, made by {each.pool.created_by}" if each.pool.created_by else of
 
 

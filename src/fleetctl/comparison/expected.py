@@ -13,36 +13,38 @@ from better_compute.domain.words import slip_of
 from fleetctl.comparison import naming
 from fleetctl.desired import Desired, Expected, PoolEntry
 from fleetctl.desired.nearest import Nearest
-from fleetctl.paths import Path, covers, written
+from fleetctl.paths import Path, covers, outer, spelled, written
 from fleetctl.words import listed, time
 
-Holding = Mapping[str, Sequence[Expected]]
-"""Expectations that hold now, by the key or id that they name."""
+Holding = Mapping[tuple[str, str | None], Sequence[Expected]]
+"""Expectations that hold now, by the key or id that they name, and by their path."""
 _FIELDS = ("gpuModel", "policy", "ownerQuota", "offers")
 _TERMS = ("quota", "priority", "includeDescendants")
 
 
 def holding(expected: Iterable[Expected], now: int) -> Holding:
     """`now` is the server's clock in epoch milliseconds."""
-    found: dict[str, list[Expected]] = {}
+    found: dict[tuple[str, str | None], list[Expected]] = {}
     for each in expected:
         if not _is_over(each, now):
-            found.setdefault(each.key, []).append(each)
+            found.setdefault((each.key, each.path), []).append(each)
     return found
 
 
-def why(holds: Holding, names: Iterable[str], paths: Iterable[Path]) -> str | None:
+def why(holds: Holding, names: Sequence[str], paths: Iterable[Path]) -> str | None:
     """Why a pool, or an offer of it, may differ at all of these paths; None where that is not said of one of them, or
     there is none. `names` are all that it goes by."""
-    known = [each for name in names for each in holds.get(name, ())]
-    reasons = [next((each.reason for each in known if is_of(each, (path,))), None) for path in paths]
+    reasons = [next((each.reason for each in of(holds, names, path)), None) for path in paths]
     said = [reason for reason in reasons if reason is not None]
     return "; ".join(dict.fromkeys(said)) if said and len(said) == len(reasons) else None
 
 
-def is_of(expected: Expected, paths: Iterable[Path]) -> bool:
-    """Whether it is of one of these paths, or of all that holds one."""
-    return expected.path is None or any(covers(expected.path, path) for path in paths)
+def of(holds: Holding, names: Iterable[str], path: Path) -> Iterator[Expected]:
+    """Those that are of a path, or of all that holds it: of the whole pool first."""
+    texts = [None, *map(spelled, (*outer(path), path))]
+    for name in names:
+        for text in texts:
+            yield from holds.get((name, text), ())
 
 
 def expired(expected: Iterable[Expected], now: int, names: Collection[str]) -> Iterator[str]:

@@ -23,7 +23,7 @@ VARIABLES: Final[Mapping[Kind, Mapping[str, str]]] = {
         "ownerQuota": "resource to limit of the owner",
         "protect": "whether its entry protects it",
         "managed": "whether an entry stands for it (not for one that was removed or released, or is foreign)",
-        "foreign": "whether it is no business of this fleet, or released: seen by expressions that ask for this alone",
+        "foreign": "whether others made it, and it is not of this fleet: seen by expressions that ask for this alone",
         "offers": "its offers, each like offer",
     },
     "offer": {

@@ -35,9 +35,8 @@ def told(operations: list[Operation], desired: Desired, now: int) -> tuple[list[
 
 def _ended(operation: Operation, holds: Holding) -> tuple[Expected, ...]:
     """The expectations that hold of any of what it changes."""
-    known = [each for name in (operation.key, operation.pool_id) for each in holds.get(name or "", ())]
-    paths = [*_paths(operation)] if known else []
-    return tuple(each for each in known if expected.is_of(each, paths))
+    names = [name for name in (operation.key, operation.pool_id) if name]
+    return tuple(dict.fromkeys(each for path in _paths(operation) for each in expected.of(holds, names, path)))
 
 
 def _paths(operation: Operation) -> Iterable[Path]:

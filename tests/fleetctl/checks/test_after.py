@@ -98,25 +98,46 @@ def test_a_tombstone_that_is_left_out_leaves_its_pool() -> None:
     assert denied(live, *wishes, expr="pool.idempotencyKey != 'fra1-a'", selected=parse(("key=fra1-b",), ()))
 
 
-def test_released_and_foreign_pools_are_seen_by_a_check_that_asks_for_them_alone() -> None:
+def test_pools_of_others_are_seen_by_a_check_that_asks_for_them_alone() -> None:
     """Nobody here may change them, so that a check of this fleet would block all that it does."""
-    live = plane(offered("fra1-a"), offered("fra1-b"), entry("other", offers=offers(umbrella=500)))
-    wishes = (offered("fra1-a"), {"idempotencyKey": "fra1-b", "released": True})
+    live = plane(offered("fra1-a"))
+    plane(entry("other", offers=offers(umbrella=500)), caller="alice", into=live)
 
     def is_denied(expr: str, each: str | None = None) -> bool:
-        return denied(live, *wishes, expr=expr, each=each)
+        return denied(live, offered("fra1-a"), expr=expr, each=each)
 
     assert not is_denied("pools.map(p, p.idempotencyKey) == ['fra1-a'] && offers.size() == 1")
-    assert not is_denied("pools.map(p, p.foreign) == [false, true, true] || pools.size() == 3")
-    assert not is_denied("pools.filter(p, !p.foreign).map(p, p.managed) == [true] && offers.size() == 3")
+    assert not is_denied("pools.filter(p, p.foreign).size() == 1 && offers.size() == 2")
+    assert is_denied("pools.all(p, !p.foreign)")
+    assert is_denied("pools.all(p, !p['foreign'])")
+    assert is_denied('pools.all(p, !p[ "foreign" ])')
     assert not is_denied("pool.idempotencyKey == 'fra1-a'", "pool")
-    assert is_denied("pool.foreign || pool.idempotencyKey != 'fra1-a'", "pool")
     assert is_denied("!pool.foreign", "pool")
     assert not is_denied("offer.quota.gpu < 100", "offer")
     assert is_denied("!offer.foreign || offer.quota.gpu < 100", "offer")
     assert not is_denied("tenant.id != 'umbrella' && tenant.offers.size() == 1", "tenant")
     assert is_denied("tenant.offers.all(o, o.foreign || o.quota.gpu > 0) && tenant.id != 'umbrella'", "tenant")
     assert not is_denied("pools.size() == 1 && '.foreign' != ''  // .foreign")
+
+
+@pytest.mark.parametrize("key", ["fra1-b", "b"])
+@pytest.mark.parametrize("is_released", [True, False])
+def test_whoever_lets_a_pool_go_does_not_take_it_from_under_the_checks(key: str, is_released: bool) -> None:
+    """What the fleet's caller made is seen with an entry, without one, and whatever prefix keys have."""
+    live, most = plane(offered("fra1-a"), offered(key)), "offers.filter(o, o.quota.gpu >= 8).size() <= 1"
+    let_go = [{"idempotencyKey": key, "released": True}] if is_released and key == "fra1-b" else []
+    assert denied(live, offered("fra1-a"), *let_go, expr=most, each=None)
+
+
+def test_a_pool_of_others_that_the_base_has_is_seen_still() -> None:
+    live = plane(offered("fra1-a"))
+    made = plane(offered("by-hand"), caller="alice", into=live)
+    (other,) = (state.pool for state in made.live().pools.values() if state.pool and state.pool.created_by == "alice")
+    adopted = {"id": other.id, **{k: v for k, v in offered("by-hand").items() if k != "idempotencyKey"}}
+    was = base(offered("fra1-a"), adopted)
+    assert not denied(live, offered("fra1-a"), expr="pools.size() == 1", each=None)
+    assert denied(live, offered("fra1-a"), expr="pools.size() == 1", each=None, base=was)
+    assert denied(live, offered("fra1-a"), {"id": other.id, "released": True}, expr="pools.size() == 1", each=None)
 
 
 def test_what_this_fleet_lost_is_seen_whoever_looks() -> None:
@@ -126,7 +147,8 @@ def test_what_this_fleet_lost_is_seen_whoever_looks() -> None:
 
 
 def test_a_tenant_that_the_plan_leaves_with_foreign_pools_alone_is_seen() -> None:
-    live = plane(entry("fra1-a", offers=offers(acme=8)), entry("other", offers=offers(acme=8)))
+    live = plane(entry("fra1-a", offers=offers(acme=8)))
+    plane(entry("other", offers=offers(acme=8)), caller="alice", into=live)
     assert denied(live, entry("fra1-a", offers=[]), expr="tenant.id != 'acme'", each="tenant")
     assert not denied(live, entry("fra1-a", offers=[]), expr="tenant.offers == []", each="tenant")
 
@@ -135,7 +157,7 @@ def test_whose_pool_it_is_stands_beside_its_name() -> None:
     live = plane(offered("fra1-gone"))
     plane(offered("by-hand"), caller="alice", into=live)
     for expr, said in {
-        "pool.managed": "m: fra1-gone (of this fleet, and in no file, made by sa_fleet)",
+        "pool.managed": "m: fra1-gone (no entry stands for it, made by sa_fleet)",
         "!pool.foreign": "m: by-hand (not of this fleet, made by alice)",
     }.items():
         state = live.live()

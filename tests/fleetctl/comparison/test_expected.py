@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from fleetctl.paths import Path
 from tests.builders import a_pool, an_offer
 from tests.fleetctl.guards.case import pool_id
 from tests.model import desired, entry, fleet
+from tests.timing import times_as_long
 
 NOW = 1_800_000_000_000
 LATER, PAST = "2040-01-01T00:00Z", "2020-01-01T00:00Z"
@@ -217,3 +220,18 @@ def test_many_that_nothing_meets_are_told_in_time_that_stays_small() -> None:
     items = [{"key": f"zz-{n}", "reason": "trial"} for n in range(3000)]
     wished = desired(fleet(*(entry(f"fra1-{n}") for n in range(3000)), expected=items))
     assert len(unknown(wished, {})) == 3000
+
+
+def test_many_of_one_pool_cost_no_square() -> None:
+    (one,) = expected({"path": "offers[t0]"})
+
+    def prepared(number: int) -> Callable[[], object]:
+        many = [replace(one, path=f"offers[t{n}]") for n in range(number)]
+
+        def judge() -> None:
+            holds = holding(many, NOW)
+            assert all(why(holds, ["a"], [("offers", f"t{n}", "quota", "gpu")]) == "trial" for n in range(number))
+
+        return judge
+
+    assert times_as_long(prepared, 200, 3200) < 50
