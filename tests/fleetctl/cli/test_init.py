@@ -79,9 +79,13 @@ def test_its_check_finds_the_pool_that_has_no_policy(fleet: Fleet, begun: Path) 
 def test_its_check_lets_pools_of_others_be(fleet: Fleet, begun: Path) -> None:
     """Somebody made one by hand: nobody who keeps this fleet could mend it."""
     assert fleet("init").code == 0
+    world = (begun / "world.yaml").read_text()
+    (begun / "world.yaml").write_text(
+        world.replace("identities:\n", "identities:\n  - {id: sa_hand, tenantId: root}\n")
+    )
     assert fleet("apply", "--yes").code == 0
     plane = Embedded(f"sqlite:///{begun}/.fleet/control-plane.db", create=False)
-    with connect(plane, tenant_id="root", caller="sa_fleet") as connection:
+    with connect(plane, tenant_id="root", caller="sa_hand") as connection:
         body = {"idempotencyKey": "by-hand", "siteId": "site_first", "class": "metal-host", "gpuModel": "H100"}
         connection.client.call("pools/create", body)
     ran = fleet("plan")
@@ -91,7 +95,7 @@ def test_its_check_lets_pools_of_others_be(fleet: Fleet, begun: Path) -> None:
     (begun / "fleet.yaml").write_text(asking)
     ran = fleet("plan")
     assert ran.code == 3
-    assert "an H100 pool runs diag.nvml at acceptance: by-hand (not of this fleet, made by sa_fleet)" in ran.out
+    assert "an H100 pool runs diag.nvml at acceptance: by-hand (not of this fleet, made by sa_hand)" in ran.out
 
 
 def test_its_plan_shows_a_few_creations(fleet: Fleet, begun: Path) -> None:
