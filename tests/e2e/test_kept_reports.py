@@ -12,17 +12,12 @@ from better_compute.domain.commands import OfferPool
 from fleetctl import outputs
 from tests.e2e.homes import Home, Ran, fleetctl, phrase, pool_id, served
 from tests.e2e.test_laws import ALLOWED
-from tests.e2e.test_undo import AFTER, BEFORE, WAY_BACK, applied, hand, live, planned, pool, refusing, undone
+from tests.e2e.test_undo import AFTER, BEFORE, WAY_BACK, applied, changing, hand, live, planned, pool, refusing, undone
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    """A fleet that was applied, and is wished otherwise now."""
-    made = Home(tmp_path)
-    made.wish(*BEFORE)
-    made.apply()
-    made.wish(*AFTER)
-    return made
+    return changing(tmp_path)
 
 
 @pytest.fixture

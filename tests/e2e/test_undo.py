@@ -73,18 +73,22 @@ def live(home: Home) -> Json:
     }
 
 
-@pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    made = Home(tmp_path_factory.mktemp("undo"))
+def changing(directory: Path) -> Home:
+    """A fleet that was applied, and is wished otherwise now."""
+    made = Home(directory)
     made.wish(*BEFORE)
     made.apply()
     made.wish(*AFTER)
     return made
 
 
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    return changing(tmp_path_factory.mktemp("undo"))
+
+
 @pytest.fixture
 def home(prepared: Home, tmp_path: Path) -> Home:
-    """A fleet that was applied, and is wished otherwise now."""
     return copied(prepared, tmp_path)
 
 

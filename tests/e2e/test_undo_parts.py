@@ -11,7 +11,7 @@ from better_compute.domain.commands import OfferPool
 from fleetctl.undo import finding
 from tests.e2e.homes import Home, phrase, unchanged
 from tests.e2e.test_laws import ALLOWED
-from tests.e2e.test_undo import AFTER, BEFORE, applied, hand, pool, undone
+from tests.e2e.test_undo import AFTER, BEFORE, applied, changing, hand, pool, undone
 
 REVERT = "Revert the files too"
 AGAIN = "If the files were reverted, bring the change back into them"
@@ -19,12 +19,7 @@ AGAIN = "If the files were reverted, bring the change back into them"
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    """A fleet that was applied, and is wished otherwise now."""
-    made = Home(tmp_path)
-    made.wish(*BEFORE)
-    made.apply()
-    made.wish(*AFTER)
-    return made
+    return changing(tmp_path)
 
 
 def said(home: Home, file: Path, *flags: str, code: int = 0) -> str:

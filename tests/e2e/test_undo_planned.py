@@ -11,17 +11,12 @@ import pytest
 from better_compute.domain.commands import OfferPool
 from tests.e2e.homes import Home, fleetctl, phrase, served, unchanged
 from tests.e2e.test_laws import ALLOWED
-from tests.e2e.test_undo import AFTER, BEFORE, WAY_BACK, applied, hand, planned, pool, refusing, undone
+from tests.e2e.test_undo import AFTER, WAY_BACK, applied, changing, hand, planned, pool, refusing, undone
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    """A fleet that was applied, and is wished otherwise now."""
-    made = Home(tmp_path)
-    made.wish(*BEFORE)
-    made.apply()
-    made.wish(*AFTER)
-    return made
+    return changing(tmp_path)
 
 
 # The plan of an undo.

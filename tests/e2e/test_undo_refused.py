@@ -12,17 +12,12 @@ from better_compute.domain.commands import OfferPool
 from fleetctl.flow import running
 from tests.e2e.homes import Home, fleetctl, phrase, pool_id, served, unchanged
 from tests.e2e.test_laws import ALLOWED
-from tests.e2e.test_undo import AFTER, BEFORE, WAY_BACK, hand, live, planned, pool, refused, refusing, undone
+from tests.e2e.test_undo import BEFORE, WAY_BACK, changing, hand, live, planned, pool, refused, refusing, undone
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    """A fleet that was applied, and is wished otherwise now."""
-    made = Home(tmp_path)
-    made.wish(*BEFORE)
-    made.apply()
-    made.wish(*AFTER)
-    return made
+    return changing(tmp_path)
 
 
 def ended_early(home: Home, plan: Path, report: Path) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from better_compute.domain.policy.secrets import mask, mask_text
-from better_compute.domain.state import Pool
 from fleetctl.comparison.coverage import Coverage
 from fleetctl.drift import Drift, Drifted
 from fleetctl.report import forms, parts, problems
@@ -46,17 +45,7 @@ def _coverage(found: Coverage) -> forms.Coverage:
         "percent": found.percent,
         "liveAtoms": found.live_atoms,
         "namedAtoms": found.named_atoms,
-        "unnamed": [_unnamed(pool) for pool in found.unnamed[:_MOST_UNNAMED]],
-    }
-
-
-def _unnamed(pool: Pool) -> forms.UnnamedPool:
-    return {
-        "poolId": pool.id,
-        "key": pool.idempotency_key,
-        "createdBy": pool.created_by,
-        "siteId": pool.site_id,
-        "gpuModel": pool.gpu_model,
+        "unnamed": [parts.unnamed(pool) for pool in found.unnamed[:_MOST_UNNAMED]],
     }
 
 

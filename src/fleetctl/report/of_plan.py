@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple, cast, get_args
 
 from better_compute.domain.policy.secrets import mask, mask_text
-from better_compute.domain.state import Pool
 from better_compute.domain.values import Json
 from fleetctl.consequences import Consequences
 from fleetctl.consequences.grants import PoolFacts
@@ -61,7 +60,7 @@ def of_plan(
         "findings": problems.worst_first(plan.findings),
         "notes": [parts.note(note) for note in plan.comparison.notes],
         "drift": None if plan.comparison.asked.base is None else [_drifted(one) for one in drifted],
-        "foreign": [_foreign(pool) for pool in plan.comparison.diff.foreign[:_MOST_FOREIGN]],
+        "foreign": [parts.unnamed(pool) for pool in plan.comparison.diff.foreign[:_MOST_FOREIGN]],
         "snapshot": header.snapshot,
         "losses": tenants.losses(does),
         "gains": tenants.gains(does),
@@ -154,16 +153,6 @@ def _guards(taken: Iterable[Tally], header: Header) -> Iterator[forms.GuardCount
         limit = header.allow.get(tally.name, tally.limit)
         if limit is not None:
             yield {"guard": cast("Any", tally.name), "number": tally.number, "limit": limit}
-
-
-def _foreign(pool: Pool) -> forms.ForeignPool:
-    return {
-        "poolId": pool.id,
-        "key": pool.idempotency_key,
-        "createdBy": pool.created_by,
-        "siteId": pool.site_id,
-        "gpuModel": pool.gpu_model,
-    }
 
 
 def _summary(plan: Plan, drifted: Sequence[DriftedOperation]) -> forms.PlanSummary:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from better_compute.domain.policy.secrets import SENSITIVE, is_sensitive_name, mask, mask_text
 from better_compute.domain.policy.urls import mask_message
+from better_compute.domain.state import Pool
 from fleetctl.comparison.compare import Comparison
 from fleetctl.desired import Desired
 from fleetctl.diff import ABSENT, Change
@@ -117,6 +118,16 @@ def waiting(comparison: Comparison) -> list[str]:
 
 def note(found: Note) -> forms.Note:
     return {"kind": found.kind, "sentence": mask_text(found.sentence), "source": source(found.place.source())}
+
+
+def unnamed(pool: Pool) -> forms.UnnamedPool:
+    return {
+        "poolId": pool.id,
+        "key": pool.idempotency_key,
+        "createdBy": pool.created_by,
+        "siteId": pool.site_id,
+        "gpuModel": pool.gpu_model,
+    }
 
 
 def offers(desired: Desired) -> int:

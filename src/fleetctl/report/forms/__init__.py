@@ -16,7 +16,7 @@ from fleetctl.report.forms.applied import (
     StandingOperation,
     Undo,
 )
-from fleetctl.report.forms.drifted import Coverage, Drifted, DriftReport, DriftSummary, UnnamedPool
+from fleetctl.report.forms.drifted import Coverage, Drifted, DriftReport, DriftSummary
 from fleetctl.report.forms.explained import (
     ExplainedEntry,
     ExplainedEvent,
@@ -43,7 +43,6 @@ from fleetctl.report.forms.planned import (
     AskedOfPlan,
     Capacity,
     DriftedOperation,
-    ForeignPool,
     GuardCount,
     JointProblem,
     Operation,
@@ -73,6 +72,7 @@ from fleetctl.report.forms.shared import (
     Selection,
     Server,
     Source,
+    UnnamedPool,
 )
 from fleetctl.report.forms.small import (
     Derived,
@@ -137,7 +137,6 @@ __all__ = [
     "FleetTestResult",
     "FleetTestsReport",
     "FleetTestsSummary",
-    "ForeignPool",
     "FormatReport",
     "FormatSummary",
     "FormatVersion",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from fleetctl.report.forms.shared import Base, Change, Headed, Json, Selection, Source
+from fleetctl.report.forms.shared import Base, Change, Headed, Json, Selection, Source, UnnamedPool
 
 
 class Drifted(TypedDict):
@@ -37,16 +37,6 @@ class DriftSummary(TypedDict):
     entries: int
     offers: int
     waiting: list[str]
-
-
-class UnnamedPool(TypedDict):
-    """A live pool that no entry names. `createdBy` of an empty text: the server does not say."""
-
-    poolId: str
-    key: str | None
-    createdBy: str
-    siteId: str
-    gpuModel: str
 
 
 class Coverage(TypedDict):

@@ -18,6 +18,7 @@ from fleetctl.report.forms.shared import (
     Problem,
     Selection,
     Source,
+    UnnamedPool,
 )
 
 
@@ -66,16 +67,6 @@ class DriftedOperation(TypedDict):
     actorId: str | None
     eventType: str | None
     viaFleet: str | None
-
-
-class ForeignPool(TypedDict):
-    """A live pool that is no business of this fleet. `createdBy` of an empty text: the server does not say."""
-
-    poolId: str
-    key: str | None
-    createdBy: str
-    siteId: str
-    gpuModel: str
 
 
 class Shift(TypedDict):
@@ -234,7 +225,7 @@ class PlanReport(Headed, AskedOfPlan):
     findings: list[Problem]
     notes: list[Note]
     drift: list[DriftedOperation] | None
-    foreign: list[ForeignPool]
+    foreign: list[UnnamedPool]
     snapshot: bool
     losses: list[Shift]
     gains: list[Shift]

@@ -110,3 +110,13 @@ class Headed(TypedDict):
     reader: str
     server: Server
     createdAt: int
+
+
+class UnnamedPool(TypedDict):
+    """A live pool that no entry names. `createdBy` of an empty text: the server does not say."""
+
+    poolId: str
+    key: str | None
+    createdBy: str
+    siteId: str
+    gpuModel: str
