@@ -200,25 +200,17 @@ def _outcome(outcome: Outcome) -> Result:
 
 
 def _left(one: LeftOperation) -> Result:
-    return Result(
-        group="outcomes",
-        name=operations.named(one),
-        rule="undo.left",
-        status="warned",
-        text=f"{operations.named(one)}: not taken back: {escape(one['why'])}",
-        source=one["source"],
-    )
+    return _kept(one, "undo.left", "warned", f"not taken back: {escape(one['why'])}")
 
 
 def _standing(one: StandingOperation) -> Result:
-    return Result(
-        group="outcomes",
-        name=operations.named(one),
-        rule="undo.outside",
-        status="skipped",
-        text=f"{operations.named(one)}: {undone.STANDS}",
-        source=one["source"],
-    )
+    return _kept(one, "undo.outside", "skipped", undone.STANDS)
+
+
+def _kept(one: StandingOperation, rule: str, status: Status, said: str) -> Result:
+    """An operation that an undo does not take back."""
+    name = operations.named(one)
+    return Result(group="outcomes", name=name, rule=rule, status=status, text=f"{name}: {said}", source=one["source"])
 
 
 def _drifted(one: Drifted) -> Result:
