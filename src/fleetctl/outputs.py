@@ -3,6 +3,7 @@ What is in one afterwards is of this run, or no result; what an earlier apply di
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -50,11 +51,9 @@ class Kept:
                 with _ahead(path):
                     disk.check_output(path, append=append)
         if self.path is not None:
-            with _ahead(self.path):
-                real = disk.replaced(self.path)
-                data = None if real is None else _result(real)
-                if real is not None and data is not None:
-                    _make_room(real, data, request.tell)
+            with _ahead(self.path), disk.alone(self.path):
+                for said in _room_made(self.path):
+                    request.tell(said)
 
     def check(self, request: Request, wished: Desired) -> None:
         """Whether what is written takes the place of nothing that the files, now read, are made of. Raises Stop."""
@@ -82,14 +81,16 @@ class Kept:
             return ()
         written = data()
         try:
-            disk.save(self.path, written)
+            with disk.alone(self.path):
+                moved = _other_kept(self.path, written)
+                disk.save(self.path, written)
+                less = _without_less(self.path, written)
         except BrokenPipeError:
             raise
         except OSError as error:
             raise _refused(self.path, error, "nothing of it was kept") from error
-        less = _without_less(self.path, written)
         told = f", and tells all that {less} did, which is removed" if less else ""
-        return (f"The {self.what} is in {self.path}{told}",)
+        return (*moved, f"The {self.what} is in {self.path}{told}")
 
     def write_done(self, data: Callable[[], bytes]) -> tuple[tuple[str, ...], bool]:
         """The same of what is done and must be said, also where it cannot be kept; and whether it was, or nobody wanted
@@ -112,7 +113,12 @@ def _ahead(path: Path) -> Iterator[None]:
 
 
 def _refused(path: Path, error: OSError, left: str) -> Stop:
-    return Stop(EXIT_ERROR, f"{path} cannot be written: {error.strerror or error}; {left}")
+    hint = "move one of them away, or give another name" if isinstance(error, _InTheWayError) else ""
+    return Stop(EXIT_ERROR, f"{path} cannot be written: {error.strerror or error}; {left}", hint=hint)
+
+
+class _InTheWayError(FileExistsError):
+    """Another file stands where a report would be kept."""
 
 
 class _Head(Struct, rename="camel"):
@@ -177,23 +183,45 @@ def _aside(path: Path, record: _Record) -> Path:
     return path.with_name(name + end)
 
 
-def _make_room(path: Path, data: bytes, tell: Callable[[str], None]) -> None:
-    """Remove a result, or move it aside; of two reports of one digest the one that tells all that the other does stays.
-    Raises OSError, and Stop where another file is in the way."""
-    if (record := _record(data)) is None:
-        path.unlink()
+def _room_made(path: Path) -> Iterator[str]:
+    """Remove an earlier result, or move it aside, and say so. Raises OSError."""
+    real = disk.replaced(path)
+    if real is None or (data := _result(real)) is None:
         return
+    if record := _record(data):
+        yield _kept_aside(real, record)
+    else:
+        real.unlink()
+
+
+def _other_kept(path: Path, data: bytes) -> tuple[str, ...]:
+    """Move aside what another run wrote since this one began, unless `data`, this one's, tells all that it did; what to
+    say of it. Raises OSError."""
+    real, own = disk.replaced(path), _record(data)
+    other = None if real is None else _record(_result(real) or b"")
+    if real is None or other is None or (own and _is_told(other, own)):
+        return ()
+    return (_kept_aside(real, other),)
+
+
+def _kept_aside(path: Path, record: _Record) -> str:
+    """Move a report aside, and say so; of two reports of one digest the one that tells all that the other does stays.
+    Raises OSError, also where another file is in the way."""
     aside = _aside(path, record)
     earlier = _earlier(aside, record)
     if earlier and earlier.told > record.told:
         path.unlink()
-        tell(f"The report that was there is removed: {aside} tells all that it did")
-        return
+        return f"The report that was there is removed: {aside} tells all that it did"
     if os.path.lexists(aside) and not (earlier and earlier.told <= record.told):
-        message = f"the report {path} tells what was done, and {aside}, where it would be kept, is another file"
-        raise Stop(EXIT_ERROR, f"{message}; nothing was done", hint="move one of them away, or give another --report")
+        message = f"what is there tells what was done, and {aside}, where it would be kept, is another file"
+        raise _InTheWayError(errno.EEXIST, message, str(path))
     path.replace(aside)
-    tell(f"The report that was there is kept as {aside}: it tells of {count(len(record.did), 'operation')} done")
+    return f"The report that was there is kept as {aside}: it tells of {count(len(record.did), 'operation')} done"
+
+
+def _is_told(record: _Record, by: _Record) -> bool:
+    """Whether another report of the same apply tells all that this one says was done."""
+    return record.digest == by.digest and record.did <= by.did
 
 
 def _earlier(aside: Path, record: _Record) -> _Record | None:
@@ -210,7 +238,7 @@ def _without_less(path: Path, data: bytes) -> Path | None:
         return None
     aside = _aside(real, record)
     earlier = _earlier(aside, record)
-    if earlier is None or not earlier.did <= record.did:
+    if earlier is None or not _is_told(earlier, record):
         return None
     with suppress(OSError):
         aside.unlink()

@@ -10,7 +10,8 @@ import pytest
 
 from better_compute.domain.commands import OfferPool
 from fleetctl import outputs
-from tests.e2e.homes import Home, Ran, fleetctl, phrase, pool_id, served
+from tests.e2e.homes import Home, Ran, entry, fleetctl, fleetctl_process, phrase, pool_id, served
+from tests.e2e.proxy import Exchange
 from tests.e2e.test_laws import ALLOWED
 from tests.e2e.test_undo import AFTER, BEFORE, WAY_BACK, applied, changing, hand, live, planned, pool, refusing, undone
 
@@ -188,9 +189,34 @@ def test_another_file_in_its_way_ends_the_run_before_anything_is_done(home: Home
     assert f"{place}, where it would be kept, is another file; nothing was done" in ran.err
 
 
+def test_of_two_applies_at_once_that_write_one_report_both_are_kept(home: Home, report: Path) -> None:
+    """The second one begins, and ends, while the first one makes its calls."""
+    before, ended = live(home), list[Ran]()
+    home.wish(*AFTER[:1], entry("b", {"acme": 5}), *AFTER[2:])
+    with served(home) as (server, proxy):
+
+        def rule(exchange: Exchange) -> None:
+            if exchange.write == 1:
+                there = ("--server", server.url, "--only", "key=b", "--report", report)
+                ended.append(fleetctl_process("apply", home.directory, "--yes", *there, **home.environ))
+            exchange.pass_on()
+
+        proxy.reset(rule)
+        ran = home.run("apply", "--yes", *ALLOWED, "--except", "key=b", "--report", report, "--parallelism", "1")
+    home.target, home.environ = (), {}
+    assert [ran.code, *(one.code for one in ended)] == [0, 0], ran.said
+    (other,) = set(kept(report)) - {report.name}
+    assert f"The report that was there is kept as {report.with_name(other)}: it tells of 1 operation done" in ran.err
+    assert [phrase(one) for one in told(report.with_name(other))["done"]] == ["offer b to acme"]
+    assert len(told(report)["done"]) == 8
+    for name in kept(report):
+        undone(home, report.with_name(name))
+    assert live(home) == {i: terms for i, terms in before.items() if i != pool_id("old")}
+
+
 def test_a_report_that_is_lost_is_seen(home: Home, report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: a report that is there is removed, whatever it tells."""
-    monkeypatch.setattr(outputs, "_make_room", lambda path, *_: path.unlink())
+    monkeypatch.setattr(outputs, "_record", lambda _: None)
     with pytest.raises(FileNotFoundError):
         test_a_run_that_does_nothing_costs_no_report(home, report, "nothing to do")
 

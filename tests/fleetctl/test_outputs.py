@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
 from pathlib import Path
 
 import pytest
 
 from fleetctl.desired.load import load
 from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop
+from fleetctl.machine import disk
 from fleetctl.outputs import Kept
 from fleetctl.override import Override
 from fleetctl.request import Frame, Request
@@ -144,10 +147,10 @@ def test_what_is_done_is_told_also_where_it_cannot_be_kept(tmp_path: Path) -> No
 DIGEST = "d" * 64
 
 
-def an_apply(done: str, failed: str = "", **more: list[object]) -> str:
+def an_apply(done: str, failed: str = "", digest: str = DIGEST) -> str:
     """The report of an apply, by the digests of its operations, a letter each."""
-    told = {"done": [{"digest": one} for one in done], "failed": [{"digest": one} for one in failed], **more}
-    return json.dumps({"formatVersion": 1, "kind": "apply", "digest": DIGEST, **told})
+    told = {"done": [{"digest": one} for one in done], "failed": [{"digest": one} for one in failed]}
+    return json.dumps({"formatVersion": 1, "kind": "apply", "digest": digest, **told})
 
 
 def test_a_report_without_a_part_is_moved_aside_as_any_other(request_: Request, tmp_path: Path) -> None:
@@ -195,3 +198,74 @@ def test_a_pipe_where_a_report_would_be_kept_is_not_read(request_: Request, tmp_
     with pytest.raises(Stop, match="is another file; nothing was done"):
         Kept(path, "report").begin(request_)
     assert path.exists()
+
+
+OTHER = "0" * 64
+
+
+def begun(request: Request, path: Path, meanwhile: str) -> Kept:
+    """A run that began with nothing there; another one, which ended since, wrote its report."""
+    kept = Kept(path, "report")
+    kept.begin(request)
+    path.write_text(meanwhile)
+    return kept
+
+
+@pytest.mark.parametrize("done", ["ab", ""])
+def test_what_another_run_wrote_meanwhile_is_kept_too(request_: Request, tmp_path: Path, done: str) -> None:
+    path, aside = tmp_path / "kept.json", tmp_path / f"kept.json.{OTHER[:12]}"
+    said = begun(request_, path, an_apply("c", digest=OTHER)).write(an_apply(done).encode)
+    assert said == (
+        f"The report that was there is kept as {aside}: it tells of 1 operation done",
+        f"The report is in {path}",
+    )
+    assert (path.read_text(), aside.read_text()) == (an_apply(done), an_apply("c", digest=OTHER))
+
+
+def test_what_another_run_of_the_same_apply_wrote_gives_way_to_what_tells_all_of_it(
+    request_: Request, tmp_path: Path
+) -> None:
+    path = tmp_path / "kept.json"
+    said = begun(request_, path, an_apply("a")).write(an_apply("ab").encode)
+    assert said == (f"The report is in {path}",)
+    assert (path.read_text(), list(tmp_path.glob("kept.json.*"))) == (an_apply("ab"), [])
+
+
+def test_what_another_run_wrote_stays_where_it_cannot_be_kept(request_: Request, tmp_path: Path) -> None:
+    path, aside = tmp_path / "kept.json", tmp_path / f"kept.json.{OTHER[:12]}"
+    aside.mkdir()
+    kept = begun(request_, path, an_apply("c", digest=OTHER))
+    (said,), is_kept = kept.write_done(an_apply("ab").encode)
+    assert said.startswith(f"The report could not be written to {path}: what is there tells what was done, and {aside}")
+    assert (is_kept, path.read_text()) == (False, an_apply("c", digest=OTHER))
+
+
+def test_a_result_that_tells_of_nothing_done_stays_until_another_takes_its_place(
+    request_: Request, tmp_path: Path
+) -> None:
+    kept = begun(request_, tmp_path / "kept.json", RESULT)
+    kept.write(an_apply("ab").encode)
+    assert (tmp_path / "kept.json").read_text() == an_apply("ab")
+
+
+def test_no_two_runs_move_the_files_of_a_folder_at_once(request_: Request, tmp_path: Path) -> None:
+    path = result(tmp_path)
+    kept = Kept(path, "report")
+    with ThreadPoolExecutor(1) as executor:
+        for step in (lambda: kept.begin(request_), lambda: kept.write(lambda: b"{}")):
+            with disk.alone(path):
+                before, waiting = sorted(tmp_path.iterdir()), executor.submit(step)
+                with pytest.raises(NotYet):
+                    waiting.result(timeout=0.2)
+                assert sorted(tmp_path.iterdir()) == before
+            waiting.result(timeout=10)
+    assert path.read_bytes() == b"{}"
+
+
+def test_a_run_does_not_wait_for_ever(request_: Request, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all may write, as in /tmp, anybody may keep a lock."""
+    monkeypatch.setattr(disk, "_WAIT", 0)
+    path = result(tmp_path)
+    with disk.alone(path):
+        Kept(path, "report").begin(request_)
+    assert not path.exists()

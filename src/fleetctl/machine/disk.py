@@ -8,8 +8,9 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,6 +24,10 @@ _UNFINISHED = ".fleet-"
 _OWNERS = 0o600
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
 _MOST_FILES = 2**31 - 1
+_LETTERS = 30
+"""Of a name, to be tried in another one, which must not be too long for that."""
+_WAITS, _WAIT = 100, 0.05
+"""So often, and for so many seconds each, a run waits for another one to move its files: that takes moments."""
 _OPEN = re.compile(rf"/(?:dev|proc/(?:self|thread-self|{os.getpid()}))/fd/(\d+)")
 
 
@@ -65,16 +70,14 @@ def check_output(path: Path, *, append: bool) -> None:
 
 
 def _try_name(path: Path) -> None:
-    """Make a new file beside `path`, and one of that name where there is none, and remove them. Raises OSError."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=_UNFINISHED)
+    """Make a new file beside `path`, with letters of its name, and remove it. Not one of that name: another run may
+    write its own there meanwhile, which would be removed. Raises OSError."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=_UNFINISHED, suffix=path.name[-_LETTERS:])
     os.close(descriptor)
     os.unlink(temporary)
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNERS))
-        path.unlink()
-    except FileExistsError:
+    with suppress(FileNotFoundError):
         if not _may_replace(os.stat(path), os.stat(path.parent)):
-            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path)) from None
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path))
 
 
 def _may_replace(file: os.stat_result, directory: os.stat_result) -> bool:
@@ -95,6 +98,33 @@ def identity(path: Path) -> Identity:
 def replaced(path: Path) -> Path | None:
     """The file that `save` would replace, if there is one: of a link the one that it leads to. Raises OSError."""
     return Path(os.path.realpath(path)) if path.is_file() and _descriptor(path) is None else None
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """What one run reads, moves and writes in a file's folder in this block, no other does in one of its own: as far as
+    the file system has locks, and nobody keeps one for long."""
+    folder = None
+    with suppress(OSError):
+        if _descriptor(path) is None and (path.is_file() or not path.exists()):
+            folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
+            _lock(folder)
+    try:
+        yield
+    finally:
+        if folder is not None:
+            os.close(folder)
+
+
+def _lock(descriptor: int) -> None:
+    """Until it is closed. Raises OSError where there are no locks."""
+    for _ in range(_WAITS):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_WAIT)
+        else:
+            break
 
 
 def save(path: Path, data: bytes) -> None:

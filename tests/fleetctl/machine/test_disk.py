@@ -200,6 +200,30 @@ def test_what_can_be_written_is_found_out_without_a_trace(tmp_path: Path, append
     assert {path.name: path.lstat().st_mtime_ns for path in tmp_path.iterdir()} == before
 
 
+def test_what_another_run_writes_meanwhile_is_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is made to see that a name can be written is not of that name."""
+    removed, unlink = list[str](), os.unlink
+
+    def seen(path: str | Path) -> None:
+        removed.append(os.fsdecode(path))
+        unlink(path)
+
+    monkeypatch.setattr(os, "unlink", seen)
+    check_output(tmp_path / "new", append=False)
+    check_output(tmp_path / "journal", append=True)
+    assert len(removed) == 2
+    assert not {str(tmp_path / "new"), str(tmp_path / "journal")}.intersection(removed)
+
+
+@pytest.mark.parametrize("letter", ["x", "\N{LATIN SMALL LETTER E WITH ACUTE}", "\N{GRINNING FACE}"])
+def test_how_long_a_name_may_be_is_known_before_it_is_written(tmp_path: Path, letter: str) -> None:
+    most = 255 // len(letter.encode())
+    check_output(tmp_path / (letter * most), append=False)
+    with pytest.raises(OSError, match="too long"):
+        check_output(tmp_path / (letter * (most + 1)), append=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_open_to_be_read_alone_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with (tmp_path / "file").open("rb") as reading, pytest.raises(OSError, match="open to be read alone"):
