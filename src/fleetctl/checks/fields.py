@@ -17,8 +17,8 @@ _TEXT = re.compile(
 )
 """Comments and texts: raw ones, in which a backslash is one, before the others."""
 _BINDS = re.compile(rf"(?<![\w.])(\w+)\s*\.\s*(?:{'|'.join(LOOPS)})\s*\(\s*(\w+)\s*,")
-_FOREIGN = re.compile(r"\.\s*foreign(?!\w)")
-_AT_FOREIGN = re.compile(r"""\[\s*[rR]?(["']{1,3})foreign\1\s*]""")
+_FOREIGN = re.compile(r"""\.\s*`?foreign(?!\w)|\[[\s(]*"foreign"[\s)]*]""")
+_NAME = re.compile(r"""[rR]?(["']{1,3})foreign\1""")
 _BOUND = re.compile(r"\(\s*(\w+)\s*,")
 
 
@@ -29,7 +29,8 @@ def code(expr: str) -> str:
 
 def sees_foreign(check: Check) -> bool:
     """Whether it asks what is foreign, and so sees such pools too."""
-    return bool(_FOREIGN.search(code(check.expr)) or _AT_FOREIGN.search(check.expr))
+    expr = _TEXT.sub(lambda text: '"foreign"' if _NAME.fullmatch(text[0]) else " ", check.expr)
+    return _FOREIGN.search(expr) is not None
 
 
 def unknown(check: Check) -> Iterator[tuple[str, int, int]]:

@@ -111,6 +111,9 @@ def test_pools_of_others_are_seen_by_a_check_that_asks_for_them_alone() -> None:
     assert is_denied("pools.all(p, !p.foreign)")
     assert is_denied("pools.all(p, !p['foreign'])")
     assert is_denied('pools.all(p, !p[ "foreign" ])')
+    assert is_denied("pools.all(p, !p[('foreign')])")
+    assert is_denied("pools.all(p, !p[ // whose\n 'foreign' ])")
+    assert is_denied("pools.all(p, !p.`foreign`)")
     assert not is_denied("pool.idempotencyKey == 'fra1-a'", "pool")
     assert is_denied("!pool.foreign", "pool")
     assert not is_denied("offer.quota.gpu < 100", "offer")
@@ -118,6 +121,7 @@ def test_pools_of_others_are_seen_by_a_check_that_asks_for_them_alone() -> None:
     assert not is_denied("tenant.id != 'umbrella' && tenant.offers.size() == 1", "tenant")
     assert is_denied("tenant.offers.all(o, o.foreign || o.quota.gpu > 0) && tenant.id != 'umbrella'", "tenant")
     assert not is_denied("pools.size() == 1 && '.foreign' != ''  // .foreign")
+    assert not is_denied("pools.size() == 1 && '[\"foreign\"]' != ''  // ['foreign']")
 
 
 @pytest.mark.parametrize("key", ["fra1-b", "b"])
