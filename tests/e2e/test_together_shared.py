@@ -176,6 +176,26 @@ def test_lines_that_conflict_where_one_changes_what_is_shared_are_not_passed_in_
     assert "nothing breaks only together" not in ran.out
 
 
+@pytest.mark.parametrize("mover", ["x", "own"])
+def test_a_file_that_one_moves_and_another_changes_is_merged_under_its_new_name(shared: Shared, mover: str) -> None:
+    strict = shared.root(policies={"standard": {"maxLeaseHours": 12, "singleTenant": True}})
+    for name in ("x", "own"):
+        moved = {"fleet": None, "settings": shared.root(**STANDARD), "new": USING}
+        shared.side(name, moved if name == mover else {"fleet": strict})
+    report = shared.plan("x", code=3)
+    assert "unchecked" not in {severity for severity, _, _ in rules(report)}
+    assert "offer.single" in {rule for _, rule, _ in rules(report)}
+    assert shared.merge("x").code == 3
+
+
+def test_a_file_that_two_move_to_different_places_is_not_passed_in_silence(shared: Shared) -> None:
+    for name in ("x", "own"):
+        policies = {"standard": {"maxLeaseHours": 12}, name: {"maxLeaseHours": 3}}
+        shared.side(name, {"fleet": None, name: shared.root(policies=policies)})
+    report = shared.plan("x")
+    assert rules(report) == [("unchecked", "together.shared", [None, "x"])]
+
+
 def test_two_pools_that_replace_one_contradict_each_other_where_lines_conflict_too(shared: Shared) -> None:
     for name, key in (("x", "x1"), ("own", "x2")):
         gone = entry("old", [], policyRef="standard", archived=True)

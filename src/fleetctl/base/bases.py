@@ -80,6 +80,15 @@ def files_of(
         return _read(written, place, mark, caller), contents(written)
 
 
+def contents_of(path: Path, commit: str) -> Mapping[str, bytes]:
+    """What the files of the fleet at `path` hold as a commit has it, without reading anything of them. Raises Stop."""
+    with TemporaryDirectory(prefix="fleet-base-") as directory:
+        into = Path(directory)
+        if not trees.write_fleet(path, commit, into):
+            return {}
+        return contents(into if path.is_dir() else into / path.name)
+
+
 def before(path: Path, *, caller: str | None, files_are_of: str | None) -> tuple[Base, ...]:
     """The fleet at `path` as it was before the files of today, which are those of the commit `files_are_of`: in the
     first parent of HEAD, and where they are not HEAD's in HEAD too. Nothing outside of git, of a first commit, and of a

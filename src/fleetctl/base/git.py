@@ -145,13 +145,19 @@ def merge_bases(directory: Path, ref: str, commit: str, others: Sequence[str]) -
     """The commits, one at least, from which `commit`, known as `ref`, and the others taken together (HEAD among them)
     went apart; that commit itself where they contain it. Raises Stop, also where the history is cut off before them,
     or may be."""
+    found = common(directory, ref, commit, others)
+    if not found:
+        message, hint = f"{ref} and HEAD have no commit in common here", "name a revision of the same history"
+        raise Stop(EXIT_ERROR, message, hint=hint, rule="git.mergeBase")
+    return found
+
+
+def common(directory: Path, ref: str, commit: str, others: Sequence[str]) -> list[str]:
+    """The same of any commits in the history of `ref` and HEAD, which may have none in common."""
     found = answer(directory, "merge-base", "--all", commit, *others).split()
     if _is_cut(directory, commit, others, found):
         message = f"the history in which {ref} and HEAD went apart is not whole here"
         hint = "the clone is shallow: `git fetch --unshallow`, or fetch-depth: 0 in the job that checks out"
-        raise Stop(EXIT_ERROR, message, hint=hint, rule="git.mergeBase")
-    if not found:
-        message, hint = f"{ref} and HEAD have no commit in common here", "name a revision of the same history"
         raise Stop(EXIT_ERROR, message, hint=hint, rule="git.mergeBase")
     return sorted(found)
 
@@ -178,9 +184,10 @@ def parent(directory: Path, commit: str) -> str | None:
     return first
 
 
-def merged(ours: bytes, was: bytes, theirs: bytes) -> bytes | None:
-    """The lines of a file in which two sides changed what it `was`, as git merges them; None where they conflict. What
-    a repository's settings say of merging is not asked. Raises Stop."""
+def merged(ours: bytes, was: bytes, theirs: bytes) -> tuple[bytes, bool]:
+    """The lines of a file in which two sides changed what it `was`, as git merges them, and whether they do not
+    conflict: where they do they stand there with its marks. What a repository's settings say of merging is not asked.
+    Raises Stop."""
     from tempfile import TemporaryDirectory  # not at the top: every command looks for its repository
 
     with TemporaryDirectory(prefix="fleet-merge-") as directory:
@@ -188,7 +195,7 @@ def merged(ours: bytes, was: bytes, theirs: bytes) -> bytes | None:
         for name, data in sides.items():
             (Path(directory) / name).write_bytes(data)
         ran = run(Path(directory), "merge-file", "-p", "-q", *sides)
-        return None if ran.returncode else ran.stdout
+        return ran.stdout, ran.returncode == 0
 
 
 def head(directory: Path) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fleetctl.base.branches import branches
 from fleetctl.errors import EXIT_BLOCKED, EXIT_CHANGES, EXIT_OK
 from fleetctl.flow.finished import Finished
 from fleetctl.flow.judge import judged
@@ -15,6 +14,7 @@ from fleetctl.outputs import Kept
 from fleetctl.report.saved import file_bytes
 from fleetctl.request import Request
 from fleetctl.session.opening import opened, read
+from fleetctl.together.branches import branches
 
 
 def plan(

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
-from fleetctl.base.branches import Branch, Branches
 from fleetctl.desired import Desired
 from fleetctl.flow.judge import Judged, judged
 from fleetctl.history import History, LastEvent, Reader, Subject
 from fleetctl.session.opening import Session
+from fleetctl.together.branch import Branch, Branches
 from fleetctl.together.joint import Joint, Together, apart, find, in_order, is_looked_at, lost
 from fleetctl.together.merging import Merging, merged
 from fleetctl.together.part import Part, part
@@ -34,7 +34,7 @@ def together(session: Session, found: Judged, others: Branches) -> Together:
     sides = [_part(None, found), *alone]
     broken = find(whole.does, whole.plan.findings, sides, merging.clashes.values())
     reached = shared(union, merging, partial(is_looked_at, whole.does, sides)) if union else []
-    gone = [lost(branch.ref) for branch in alike if branch.desired is None and any(branch.left)]
+    gone = [lost(branch.ref) for branch in alike if branch.desired is None and branch.left]
     return Together(others.asked, in_order((*broken, *reached, *strange, *gone)), tuple(alone))
 
 
@@ -67,7 +67,7 @@ def _alone(branch: Branch, session: Session) -> Part:
     """What the branch does by itself: on the files of the base, where there is one, since a branch may have been left
     behind by these; else as it is."""
     base = session.asked.base
-    trunk = base.desired if base and base.desired else next(filter(None, branch.left), None)
+    trunk = base.desired if base and base.desired else branch.left
     desired = merged(trunk, [branch]).desired if trunk else branch.desired
     if desired is None or desired.caller is None:
         desired = replace(session.desired, entries={})

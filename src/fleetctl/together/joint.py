@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from better_compute.domain.problems import BLOCKED, CONFLICT, UNCHECKED, Problem, Severity, Source
-from fleetctl.base.branches import mark
+from fleetctl.base.revisions import mark
 from fleetctl.consequences import Consequences
 from fleetctl.consequences.ledger import Stock, StockKey
 from fleetctl.desired import Desired

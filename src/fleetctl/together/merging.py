@@ -6,18 +6,18 @@ it back: what it has as it was where it left the others is none of its doing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
 from better_compute.domain.problems import Source
-from fleetctl.base.branches import Branch
 from fleetctl.desired import Check, Desired, Guards, PoolEntry
 from fleetctl.diff import ABSENT
 from fleetctl.paths import Path
 from fleetctl.spelling import canonical_json
 from fleetctl.together import fields as parts
+from fleetctl.together.branch import Branch
 from fleetctl.together.fields import rebuilt, same, standing
 
 
@@ -43,9 +43,11 @@ class Clash:
 
 @dataclass(slots=True)
 class Merging:
-    """`desired` is what all that was taken wishes together; of wishes that clash the first."""
+    """`desired` is what all that was taken wishes together; of wishes that clash the first, or `as_it_was`: as it was
+    before both, where there was something."""
 
     desired: Desired
+    as_it_was: bool = False
     clashes: dict[tuple[str, Path, bool], Clash] = field(default_factory=dict)
     _takers: dict[str, list[tuple[str, PoolEntry | None]]] = field(default_factory=dict)
     """Who changed each entry so far, with that one's own."""
@@ -57,15 +59,15 @@ class Merging:
         self._own = dict(self.desired.entries) if self._own is None else self._own
         entries = dict(self.desired.entries)
         theirs = dict(branch.desired.entries) if branch.desired else {}
-        left = [dict(was.entries) if was else {} for was in branch.left]
-        known: list[dict[str, Any]] = [entries, theirs, self._own, self._takers, *left]
+        left = dict(branch.left.entries) if branch.left else {}
+        known: list[dict[str, Any]] = [entries, theirs, self._own, self._takers, left]
         for before, now in renamed(entries, theirs, left).items():
             for each in known:
                 if before in each:
                     each[now] = each.pop(before)
-        for pool_id in sorted(theirs.keys() | {pool_id for was in left for pool_id in was}):
-            their, was = theirs.get(pool_id), [each.get(pool_id) for each in left]
-            if any(same(their, each) for each in was):
+        for pool_id in sorted(theirs.keys() | left.keys()):
+            their, was = theirs.get(pool_id), left.get(pool_id)
+            if same(their, was):
                 continue
             entry = self._merged(pool_id, entries.get(pool_id), their, was, branch.ref)
             if entry is None:
@@ -76,25 +78,31 @@ class Merging:
         ordered = sorted(entries.values(), key=lambda entry: entry.pool_id)
         self.desired = replace(self.desired, entries={entry.pool_id: entry for entry in ordered})
         if branch.desired is not None:
-            self.desired = governed(self.desired, branch.desired, [was for was in branch.left if was])
+            self.desired = governed(self.desired, branch.desired, branch.left)
 
     def _merged(
-        self, pool_id: str, ours: PoolEntry | None, theirs: PoolEntry | None, was: Sequence[PoolEntry | None], ref: str
+        self, pool_id: str, ours: PoolEntry | None, theirs: PoolEntry | None, was: PoolEntry | None, ref: str
     ) -> PoolEntry | None:
-        """The entry of a pool that a branch changed; `was` are those that it had where it left."""
+        """The entry of a pool that a branch changed; `was` is the one that it had where it left."""
         side = _Side(pool_id, ref, ours, theirs, was)
         for path in side.twice():
             self._clash(side, path, _at(ours, path), _at(theirs, path), twice=True)
         if same(ours, theirs):
             return ours
-        if any(same(ours, each) for each in was):
+        if same(ours, was):
             return theirs
         if ours is None or theirs is None or standing(ours) != standing(theirs):
             self._clash(side, (), _becomes(ours), _becomes(theirs))
-            return ours
-        maps = [parts.fields(each) for each in was]
-        found = _three_way((), maps, parts.fields(ours), parts.fields(theirs), partial(self._clash, side))
+            return was if self.as_it_was and was else ours
+        found = _three_way(
+            (), parts.fields(was), parts.fields(ours), parts.fields(theirs), partial(self._settled, side)
+        )
         return rebuilt(found, ours, theirs)
+
+    def _settled(self, side: _Side, path: Path, was: Any, ours: Any, theirs: Any) -> Any:
+        """Of values that clash the one that is taken."""
+        self._clash(side, path, ours, theirs)
+        return was if self.as_it_was and was is not ABSENT else ours
 
     def _clash(self, side: _Side, path: Path, ours: Any, theirs: Any, *, twice: bool = False) -> None:
         """Note that a branch wishes otherwise than what was there before."""
@@ -108,7 +116,7 @@ class Merging:
     def _before(self, side: _Side, path: Path, value: Any) -> Iterator[Wish]:
         """Whose wish a value was before: the files', and those of branches."""
         own = self._own.get(side.pool_id) if self._own else None
-        if _equal(_at(own, path), value) and not (side.ours is not own and any(same(own, each) for each in side.was)):
+        if _equal(_at(own, path), value) and not (side.ours is not own and same(own, side.was)):
             yield Wish(None, value, _source(own, path))
         for ref, entry in self._takers.get(side.pool_id, ()):
             if _equal(_at(entry, path), value):
@@ -117,13 +125,13 @@ class Merging:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The entry of a pool as a branch has it, beside the one that it meets, and those that it had where it left."""
+    """The entry of a pool as a branch has it, beside the one that it meets, and the one that it had where it left."""
 
     pool_id: str
     ref: str
     ours: PoolEntry | None
     theirs: PoolEntry | None
-    was: Sequence[PoolEntry | None]
+    was: PoolEntry | None
 
     def twice(self) -> Iterator[Path]:
         """What two sides added in two files, which would stand there twice once they are merged: the pool, or offers
@@ -131,11 +139,11 @@ class _Side:
         ours, theirs = self.ours, self.theirs
         if ours is None or theirs is None:
             return
-        if not any(self.was) and ours.place.document.file != theirs.place.document.file:
+        if self.was is None and ours.place.document.file != theirs.place.document.file:
             yield ()
             return
         for tenant_id in sorted(ours.offer_places.keys() & theirs.offer_places.keys()):
-            is_new = not any(each and tenant_id in each.offers for each in self.was)
+            is_new = self.was is None or tenant_id not in self.was.offers
             places = ours.offer_places[tenant_id], theirs.offer_places[tenant_id]
             if is_new and places[0].document.file != places[1].document.file:
                 yield "offers", tenant_id
@@ -149,27 +157,29 @@ def merged(desired: Desired, branches: Iterable[Branch]) -> Merging:
     return merging
 
 
-def governed(ours: Desired, theirs: Desired, was: Sequence[Desired]) -> Desired:
+def governed(ours: Desired, theirs: Desired, was: Desired | None) -> Desired:
     """Ours with the limits that theirs changed: of a guard the stricter holds, and a check that they added."""
     guards = ours.guards
     for name in (each.name for each in fields(Guards)):
         value = getattr(theirs.guards, name)
-        held = [getattr(each.guards, name) for each in was]
-        if isinstance(value, frozenset | tuple):  # of names and windows those count that are new
-            value = type(value)(one for one in value if not any(one in each for each in held))
-        if value not in held:
-            guards = guards.stricter(replace(guards, **{name: value}))
-    added = [check for check in theirs.checks if not any(check in each.checks for each in was)]
+        if was is not None:
+            held = getattr(was.guards, name)
+            if isinstance(value, frozenset | tuple):  # of names and windows those count that are new
+                value = type(value)(one for one in value if one not in held)
+            if value == held:
+                continue
+        guards = guards.stricter(replace(guards, **{name: value}))
+    added = [check for check in theirs.checks if was is None or check not in was.checks]
     checks: dict[Check, None] = dict.fromkeys((*ours.checks, *added))
     return replace(ours, guards=guards, checks=tuple(checks))
 
 
 def renamed(
-    ours: Mapping[str, PoolEntry], theirs: Mapping[str, PoolEntry], left: Sequence[Mapping[str, PoolEntry]]
+    ours: Mapping[str, PoolEntry], theirs: Mapping[str, PoolEntry], left: Mapping[str, PoolEntry]
 ) -> dict[str, str]:
     """The ids of entries to which one side gave a new key, each with the id that it has by that one; the other side has
     them under the old key, and what it changes of them is meant of the same pool."""
-    keys = {entry.key: pool_id for was in left for pool_id, entry in was.items()}
+    keys = {entry.key: pool_id for pool_id, entry in left.items()}
     found: dict[str, str] = {}
     for one, other in ((ours, theirs), (theirs, ours)):
         for pool_id, entry in one.items():
@@ -179,20 +189,19 @@ def renamed(
     return found
 
 
-def _three_way(path: Path, was: Sequence[Any], ours: Any, theirs: Any, clash: Callable[[Path, Any, Any], None]) -> Any:
-    """The value of a field that may be a map; `was` are those of which a change is told."""
-    if _equal(ours, theirs) or any(_equal(theirs, each) for each in was):
+def _three_way(path: Path, was: Any, ours: Any, theirs: Any, settled: Callable[[Path, Any, Any, Any], Any]) -> Any:
+    """The value of a field that may be a map; `settled` takes one of those that clash."""
+    if _equal(ours, theirs) or _equal(theirs, was):
         return ours
-    if any(_equal(ours, each) for each in was):
+    if _equal(ours, was):
         return theirs
     if not (isinstance(ours, dict) and isinstance(theirs, dict)):
-        clash(path, ours, theirs)
-        return ours
-    maps = [each if isinstance(each, dict) else {} for each in was]
+        return settled(path, was, ours, theirs)
+    before = was if isinstance(was, dict) else {}
     found = {}
     for name in dict.fromkeys((*ours, *theirs)):
-        before = [each.get(name, ABSENT) for each in maps]
-        value = _three_way((*path, name), before, ours.get(name, ABSENT), theirs.get(name, ABSENT), clash)
+        one, own, their = (each.get(name, ABSENT) for each in (before, ours, theirs))
+        value = _three_way((*path, name), one, own, their, settled)
         if value is not ABSENT:
             found[name] = value
     return found

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from better_compute.domain.problems import Problem, Source, errors
-from fleetctl.base.branches import mark
+from fleetctl.base.revisions import mark
 from fleetctl.consequences import Consequences
 from fleetctl.consequences.ledger import Stock, StockKey
 from fleetctl.guards import Tally, oversell

@@ -74,7 +74,7 @@ def _twice(key: str, entries: list[PoolEntry], union: Union) -> Joint:
 
 def _unknown(union: Union) -> list[Joint]:
     """That the files cannot be merged here, where a side changed what entries share: what was not looked at is told."""
-    changed = {side.ref: [*_changes(side, union.clash)] for side in union.sides if side.desired}
+    changed = {side.ref: [*_changes(side, may_alias=True)] for side in union.sides if side.desired}
     if not any(changed.values()):
         return []
     wrote = {side.ref: {entry.key or entry.pool_id for entry in side.wrote()} for side in union.sides}
@@ -162,16 +162,16 @@ def _place(side: Side) -> Source | None:
     return None
 
 
-def _changes(side: Side, clash: Iterable[str] = ()) -> dict[str, Source | None]:
+def _changes(side: Side, *, may_alias: bool = False) -> dict[str, Source | None]:
     """What a side changed and entries share, with the places of its root fields: `policies.standard`, `exclude`, and
-    `forEach of p-${site}`; of files that `clash` also what stands for an alias may be changed."""
+    `forEach of p-${site}`; where files are not merged, also what stands for an alias may be changed."""
     found: dict[str, Source | None] = {}
     for file in side.changed():
         now, was = _roots(side.files.get(file, b""), file), [_roots(had.get(file, b""), file) for had in side.had]
         for name in dict.fromkeys((*now, *(name for each in was for name in each))):
             if all(now.get(name, (None,))[0] != each.get(name, (None,))[0] for each in was):
                 found.setdefault(name, now[name][1] if name in now else None)
-        if file in clash and _ALIAS.search(side.files.get(file, b"")):
+        if may_alias and _ALIAS.search(side.files.get(file, b"")):
             found.setdefault("anchors", Source(file, 1))
     return found
 

@@ -4,21 +4,22 @@ policies, defaults and other shared parts reach the entries of others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
 from better_compute.domain.problems import Problem
-from fleetctl.base import git
-from fleetctl.base.branches import Branch
+from fleetctl.base.revisions import Files
 from fleetctl.desired import Desired, PoolEntry
 from fleetctl.desired.load import assemble
 from fleetctl.files import FilesError, read_fleet
 from fleetctl.files.walk import last_name
+from fleetctl.together.branch import Branch
 from fleetctl.together.fields import same
+from fleetctl.together.lines import merge
+from fleetctl.together.moves import moves, renamed
 
-Files = Mapping[str, bytes]
 _EMPTY = "files.empty"
 
 
@@ -62,44 +63,27 @@ class Union:
 def united(path: Path, ours: Desired, files: Files, branches: Sequence[Branch], *, empty_ok: bool = False) -> Union:
     """The union of the files at hand of the fleet at `path`, whose fleet is `ours`, and of what the branches changed.
     `empty_ok`: it may be left without a pool. Raises Stop where git cannot merge them."""
-    had = tuple(each for branch in branches for each in branch.had)
-    own = Side(None, ours, files, had, tuple(each for branch in branches for each in branch.left))
-    sides = (own, *(Side(each.ref, each.desired, each.files, each.had, each.left) for each in branches))
-    whole, clash = dict(files), set[str]()
-    for side in sides[1:]:
-        clash |= _take(whole, side)
+    # Every branch left somewhere else, and the files at hand left all of these places.
+    own = _side(None, ours, files, branches)
+    sides = (own, *(_side(each.ref, each.desired, each.files, (each,)) for each in branches))
+    whole, clash = files, set[str]()
+    for branch in branches:
+        merged = merge(whole, branch.had, branch.files)
+        whole, clash = merged.files, clash | merged.clash.keys()
     clash |= {file for file in whole if not whole.keys().isdisjoint(map(str, PurePosixPath(file).parents))}
     if clash or not whole:
         return Union(sides, whole, clash=tuple(sorted(clash)))
     try:
-        return Union(sides, whole, _loaded(path, whole, ours, empty_ok=empty_ok or any(map(_is_empty, sides))))
+        found = loaded(path, whole, ours.caller, empty_ok=empty_ok or any(map(_is_empty, sides)))
+        return Union(sides, whole, replace(found, server=ours.server))
     except FilesError as error:
         return Union(sides, whole, problems=tuple(each for each in error.problems if each.rule != _EMPTY))
 
 
-def _take(whole: dict[str, bytes], side: Side) -> set[str]:
-    """Merge into the whole what a side changed; returns the files that cannot be, and stay as they are."""
-    clash: set[str] = set()
-    for file in side.changed():
-        ours, theirs, was = whole.get(file), side.files.get(file), [had.get(file) for had in side.had]
-        if ours == theirs:
-            continue
-        found = theirs if ours in was else _lines(ours, theirs, was)
-        if found is None and (ours not in was or theirs is not None):
-            clash.add(file)
-        elif found is None:
-            whole.pop(file, None)
-        else:
-            whole[file] = found
-    return clash
-
-
-def _lines(ours: bytes | None, theirs: bytes | None, was: Iterable[bytes | None]) -> bytes | None:
-    """A file that two sides changed, by its lines; None where they conflict."""
-    first, *others = dict.fromkeys(was)
-    if ours is None or theirs is None or first is None or others:
-        return None
-    return git.merged(ours, first, theirs)
+def _side(ref: str | None, desired: Desired | None, files: Files, branches: Sequence[Branch]) -> Side:
+    """One that left where these branches did. A file that it moved is its own no more than before."""
+    had = tuple(renamed(each.had, moves(each.had, files)) for each in branches)
+    return Side(ref, desired, files, had, tuple(each.left for each in branches))
 
 
 def _is_empty(side: Side) -> bool:
@@ -107,8 +91,8 @@ def _is_empty(side: Side) -> bool:
     return side.desired is None or not side.desired.entries
 
 
-def _loaded(path: Path, files: Files, ours: Desired, *, empty_ok: bool) -> Desired:
-    """The fleet of these files. Raises FilesError."""
+def loaded(path: Path, files: Files, caller: str | None, *, empty_ok: bool) -> Desired:
+    """The fleet that has these files at `path`. Raises FilesError."""
     with TemporaryDirectory(prefix="fleet-union-") as directory:
         for file, data in files.items():
             place = Path(directory) / file
@@ -116,5 +100,4 @@ def _loaded(path: Path, files: Files, ours: Desired, *, empty_ok: bool) -> Desir
             place.write_bytes(data)
         whole = path.is_dir()
         documents = read_fleet(Path(directory) if whole else Path(directory) / last_name(path))
-        found = assemble(documents, path if whole else path.parent, caller=ours.caller, empty_ok=empty_ok)
-    return replace(found, server=ours.server)
+        return assemble(documents, path if whole else path.parent, caller=caller, empty_ok=empty_ok)

@@ -178,6 +178,7 @@ def test_a_clone_that_holds_all_since_the_base_is_whole_enough(repository: Repos
 def test_lines_that_two_sides_changed_are_merged_and_those_of_both_conflict() -> None:
     was = b"a\nb\nc\nd\ne\n"
     ours, theirs = was.replace(b"a", b"A"), was.replace(b"e", b"E")
-    assert git.merged(ours, was, theirs) == git.merged(theirs, was, ours) == b"A\nb\nc\nd\nE\n"
-    assert git.merged(ours, was, was.replace(b"a", b"x")) is None
-    assert git.merged(b"\0a", b"\0b", b"\0c") is None
+    assert git.merged(ours, was, theirs) == git.merged(theirs, was, ours) == (b"A\nb\nc\nd\nE\n", True)
+    marked, is_clear = git.merged(ours, was, was.replace(b"a", b"x"))
+    assert (is_clear, marked.count(b"\nA\n"), marked.count(b"\nx\n"), marked.count(b"\nb\n")) == (False, 1, 1, 1)
+    assert git.merged(b"\0a", b"\0b", b"\0c") == (b"", False)

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleetctl.base.bases import Base
-from fleetctl.base.branches import Branch, Branches
 from fleetctl.desired import Desired
 from fleetctl.flow import together as flow
 from fleetctl.flow.judge import Judged, judged
@@ -27,6 +26,7 @@ from fleetctl.plan import make
 from fleetctl.request import Request
 from fleetctl.session.opening import Session, offline
 from fleetctl.session.target import Target
+from fleetctl.together.branch import Branch, Branches
 from fleetctl.together.joint import Together
 from fleetctl.together.merging import Merging, merged
 from tests.fleetctl.guards.case import Case, offers, pool_id, tombstone
@@ -147,7 +147,7 @@ class TestGuards:
     def test_that_one_changes_hold_for_what_another_does(self) -> None:
         own = wish(self.archiving("a"), guards={"maxArchives": 1})
         strict = wish(self.WAS, "x", guards={"maxArchives": 0})
-        made = found(self.live(), own, Branch("x", strict, (wish(self.WAS, guards={"maxArchives": 1}),)))
+        made = found(self.live(), own, Branch("x", strict, wish(self.WAS, guards={"maxArchives": 1})))
         assert told(made) == [("error", "guard.archives", [None, "x"])]
 
     def test_checks_that_warn_are_told_where_only_all_break_them(self) -> None:
@@ -167,7 +167,7 @@ class TestGuards:
             "message": "H100",
         }
         own = wish([*self.WAS, offered("new", gpuModel="H200")])
-        made = found(self.live(), own, Branch("x", wish(self.WAS, "x", checks=[check]), (wish(self.WAS),)))
+        made = found(self.live(), own, Branch("x", wish(self.WAS, "x", checks=[check]), wish(self.WAS)))
         assert told(made) == [("error", "check.few", [None, "x"])]
 
 
@@ -240,7 +240,7 @@ def test_a_change_that_nobody_applied_yet_and_that_both_have_is_no_finding() -> 
 
 def test_another_fleet_at_the_place_is_not_put_together_and_said_so() -> None:
     was = [offered(acme=1)]
-    other = Branch("x", wish([offered("fra1-a", acme=9)], "x", fleet="else", keyPrefix="fra1-"), (wish(was),))
+    other = Branch("x", wish([offered("fra1-a", acme=9)], "x", fleet="else", keyPrefix="fra1-"), wish(was))
     made = found(ControlPlane(), wish([offered(acme=2)]), other)
     assert told(made) == [("unchecked", "together.fleet", ["x"])]
     assert "another fleet and keyPrefix" in made.found[0].problem.message
@@ -370,7 +370,7 @@ def test_a_branch_that_is_read_as_the_reverse_of_what_it_lacks_is_noticed(monkey
     """A planted fault: what a branch began with is forgotten, so that all it has counts as its wish."""
 
     def forgetting(desired: Desired, branches: Sequence[Branch]) -> Merging:
-        return merged(desired, [Branch(each.ref, each.desired, (None,)) for each in branches])
+        return merged(desired, [Branch(each.ref, each.desired, None) for each in branches])
 
     monkeypatch.setattr(flow, "merged", forgetting)
     with pytest.raises(AssertionError, match="wishes that contradict"):

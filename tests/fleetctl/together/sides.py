@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fleetctl.base.branches import Branch, mark
+from fleetctl.base.revisions import mark
 from fleetctl.desired import Desired
 from fleetctl.desired.load import assemble
 from fleetctl.files import Document, read_text
+from fleetctl.together.branch import Branch
 from tests.fleets import CALLER, OWNER
 from tests.model import entry
 
@@ -30,9 +31,9 @@ def wish(files: Files | list[dict[str, Any]], ref: str | None = None, **root: An
     return assemble(documents, Path("/fleet"))
 
 
-def branch(ref: str, files: Any, *left: Any, **root: Any) -> Branch:
+def branch(ref: str, files: Any, left: Any, **root: Any) -> Branch:
     """A branch that has these files, and had those where it left the others."""
-    return Branch(ref, wish(files, ref, **root), tuple(wish(each, "0123456789ab", **root) for each in left))
+    return Branch(ref, wish(files, ref, **root), wish(left, "0123456789ab", **root))
 
 
 def offered(key: str = "a", **fields: Any) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fleetctl.base.branches import Branch
 from fleetctl.diff import ABSENT
 from fleetctl.paths import spelled
+from fleetctl.together.branch import Branch
 from fleetctl.together.merging import Merging, merged
 from tests.fleetctl.guards.case import pool_id, tombstone
 from tests.fleetctl.together.sides import branch, offered, wish
@@ -142,14 +142,14 @@ def test_an_offer_that_two_write_in_two_files_would_stand_there_twice() -> None:
     assert [one.ref for one in clash.wishes] == [None, "x"]
 
 
-def test_of_several_places_where_a_branch_left_none_tells_of_a_change() -> None:
-    """As git merges what has several merge bases: what it has from one of them is none of its doing."""
-    made = merged(
-        wish([offered(acme=1, globex=5)]),
-        [branch("x", [offered(acme=2, globex=1)], [offered(acme=1, globex=1)], [offered(acme=2, globex=5)])],
-    )
+def test_of_wishes_that_clash_there_is_what_was_where_that_is_asked_for() -> None:
+    """The base of a merge that git makes itself: neither of two is in it."""
+    was = [offered(acme=1, globex=1), offered("gone", acme=1)]
+    own = [offered(acme=2, globex=5), offered("gone", acme=7), offered("new", acme=3)]
+    made = Merging(wish(own), as_it_was=True)
+    made.take(branch("x", [offered(acme=3, globex=1), offered("new", acme=4)], was))
     assert quotas(made) == {"acme": 1, "globex": 5}
-    assert not made.clashes
+    assert (quotas(made, "gone"), quotas(made, "new")) == ({"acme": 1}, {"acme": 3})
 
 
 def test_the_stricter_of_guards_that_branches_changed_holds_and_none_that_they_merely_have() -> None:
@@ -161,26 +161,26 @@ def test_the_stricter_of_guards_that_branches_changed_holds_and_none_that_they_m
 
     own = wish(was, guards={"maxArchives": 5, "protect": []})
     old = wish(was, guards={"maxArchives": 1, "protect": ["a"]})
-    behind = Branch("x", guarded("x").desired, (old,))
+    behind = Branch("x", guarded("x").desired, old)
     assert merged(own, [behind]).desired.guards == own.guards
-    stricter = Branch("y", guarded("y", maxArchives=0, protect=["a", "b"]).desired, (old,))
+    stricter = Branch("y", guarded("y", maxArchives=0, protect=["a", "b"]).desired, old)
     guards = merged(own, [behind, stricter]).desired.guards
     assert (guards.max_archives, sorted(guards.protect)) == (0, ["b"])
-    looser = Branch("z", guarded("z", maxArchives=9).desired, (old,))
+    looser = Branch("z", guarded("z", maxArchives=9).desired, old)
     assert merged(own, [looser]).desired.guards == own.guards
 
 
 def test_checks_that_branches_added_hold_and_none_that_they_merely_have() -> None:
     check = {"name": "c", "severity": "deny", "expr": "true", "message": "m"}
     with_check, without = wish([offered()], "x", checks=[check]), wish([offered()])
-    assert not merged(without, [Branch("x", with_check, (with_check,))]).desired.checks
-    assert [each.name for each in merged(without, [Branch("x", with_check, (without,))]).desired.checks] == ["c"]
+    assert not merged(without, [Branch("x", with_check, with_check)]).desired.checks
+    assert [each.name for each in merged(without, [Branch("x", with_check, without)]).desired.checks] == ["c"]
 
 
 def test_a_branch_without_a_fleet_takes_away_what_it_began_with() -> None:
     was = wish([offered(acme=1)])
-    assert not merged(was, [Branch("x", None, (was,))]).desired.entries
-    assert merged(was, [Branch("x", None, (None,))]).desired == was
+    assert not merged(was, [Branch("x", None, was)]).desired.entries
+    assert merged(was, [Branch("x", None, None)]).desired == was
 
 
 def test_what_one_renames_and_others_change_is_one_pool() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fleetctl.base import bases
-from fleetctl.base.branches import Branch, branches
+from fleetctl.base.revisions import Revision, revisions
 from fleetctl.desired import Desired
 from fleetctl.errors import Stop
 from tests.e2e.homes import entry
@@ -45,24 +45,24 @@ def branch(repository: Repository, name: str, *pools: str, start: str = "main", 
     return commit
 
 
-def found(repository: Repository, *refs: str) -> dict[str, Branch]:
-    return {each.ref: each for each in branches(repository.path / "fleet", refs, caller=None).found}
+def found(repository: Repository, *refs: str) -> dict[str, Revision]:
+    return dict(revisions(repository.path / "fleet", refs, caller=None).found)
 
 
 def test_a_branch_is_read_with_the_fleet_that_it_began_with(repository: Repository) -> None:
     commit = branch(repository, "other", "a", "b")
-    made = branches(repository.path / "fleet", ["other"], caller=None)
+    made = revisions(repository.path / "fleet", ["other"], caller=None)
     assert made.asked == {"other": commit}
-    (one,) = made.found
-    assert (keys(one.desired), [keys(each) for each in one.left]) == ({"a", "b"}, [{"a"}])
+    (one,) = made.found.values()
+    assert (keys(one.desired), [keys(each.desired) for each in one.left]) == ({"a", "b"}, [{"a"}])
     assert one.desired is not None
     assert {each.place.source().file for each in one.desired.entries.values()} == {"other:./fleet.yaml"}
 
 
 @pytest.mark.parametrize("ref", ["HEAD", "main", "own"])
 def test_what_head_contains_is_no_branch(repository: Repository, ref: str) -> None:
-    made = branches(repository.path / "fleet", [ref], caller=None)
-    assert (list(made.asked), made.found) == ([ref], ())
+    made = revisions(repository.path / "fleet", [ref], caller=None)
+    assert (list(made.asked), made.found) == ([ref], {})
 
 
 def test_what_another_revision_contains_is_no_branch_of_its_own(repository: Repository) -> None:
@@ -79,7 +79,7 @@ def test_what_two_branches_share_is_the_change_of_one_of_them(repository: Reposi
     branch(repository, "x", "a", "s", "x", start="shared")
     branch(repository, "y", "a", "s", "y", start="shared")
     made = [*found(repository, "y", "x").values()]
-    assert [[keys(each) for each in one.left] for one in made] == [[{"a"}], [{"a", "s"}]]
+    assert [[keys(each.desired) for each in one.left] for one in made] == [[{"a"}], [{"a", "s"}]]
 
 
 def test_a_branch_of_crossed_histories_left_at_several_commits(repository: Repository) -> None:
@@ -95,7 +95,9 @@ def test_a_branch_of_crossed_histories_left_at_several_commits(repository: Repos
     repository.commit(**{"fleet/last": text("z")})
     repository.git("checkout", "-q", "own")
     (one,) = found(repository, "crossed").values()
-    assert len(one.left) == 2
+    first, second = one.left
+    assert {frozenset(keys(each.desired) or ()) for each in one.left} == {frozenset("ab"), frozenset(("a", "own"))}
+    assert (first.left, [keys(each.desired) for each in second.left]) == ((), [{"a"}])
 
 
 def test_the_order_in_which_they_are_asked_for_does_not_matter(repository: Repository) -> None:
@@ -115,7 +117,7 @@ def test_a_fleet_that_is_not_there_is_none(repository: Repository) -> None:
     repository.commit(again="x: 2")
     repository.git("checkout", "-q", "late")
     (one,) = found(repository, "early").values()
-    assert (one.desired, one.left) == (None, (None,))
+    assert (one.desired, [each.desired for each in one.left]) == (None, [None])
     with pytest.raises(Stop, match="no commit in common"):
         found(repository, "main")
 
@@ -125,7 +127,7 @@ def test_files_with_faults_are_told_with_the_revision_and_the_line(repository: R
     commit = repository.commit(**{"fleet/fleet": text("a"), "fleet/more": "apiVersion: fleet/v1\npools: 7\n"})
     repository.git("checkout", "-q", "own")
     with pytest.raises(Stop) as raised:
-        found(repository, "broken")
+        _ = found(repository, "broken")["broken"].desired
     assert raised.value.message == f"the fleet at broken ({commit[:12]}) cannot be read"
     assert raised.value.rule == "together.files"
     assert raised.value.details[0].startswith("more.yaml:2:8: ")
@@ -149,7 +151,7 @@ def test_a_branch_whose_name_is_not_utf_8_is_told_with_escapes(repository: Repos
     commit = branch(repository, "other", "a", "b")
     ref = os.fsdecode(b"n\xff")
     repository.git("branch", ref, "other")
-    made = branches(repository.path / "fleet", [ref], caller=None)
+    made = revisions(repository.path / "fleet", [ref], caller=None)
     assert made.asked == {"n\\xff": commit}
-    assert [each.ref for each in made.found] == ["n\\xff"]
+    assert [*made.found] == ["n\\xff"]
     assert bases.at_ref(repository.path / "fleet", ref, caller=None).ref == "n\\xff"
