@@ -10,13 +10,19 @@ from better_compute.domain.policy.urls import mask_message
 from fleetctl.words import short, time
 
 if TYPE_CHECKING:
-    from better_compute.client import Client
+    from better_compute.client import Client, EventView
 
 Subject = tuple[str, str | None]
 """A pool (with None), or a pair of pool and tenant: an offer, or the owner's rows."""
 
 _MOST = 1000
-"""Pools that one request may name."""
+"""Pools that one request may name, and events that one page may have."""
+
+_PAGES = 20
+"""So far back is looked for what need not be known: a pool may have a history of years."""
+
+_TYPES = ("pool.*", "quota.*")
+"""What happens to pools and offers: not what runs in them."""
 
 _NAMED = ("fleet", "commit", "digest", "undoes", "reason")
 """What is told of a change, of all that its calls may say of it."""
@@ -45,6 +51,25 @@ class LastEvent:
         """What its call said of the change, by the name of that; None: nothing."""
         value = self.via.get(name)
         return None if value is None else mask_message(str(value))[:_TOLD]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event(LastEvent):
+    """Any event of an object, with what was before and what is after."""
+
+    data: Mapping[str, Any]
+
+    @property
+    def apply(self) -> str | None:
+        """The digest of the apply that it is of; None: of none."""
+        digest = self.via.get("digest")
+        return digest if isinstance(digest, str) and digest else None
+
+    @property
+    def set_by(self) -> str:
+        """By whom and when, and by which apply: `sa_hand set at 2026-10-04 10:00:00 UTC (by no apply)`."""
+        by = f"an apply: {_change(self.via)}" if self.apply else "no apply"
+        return f"{self.actor_id} set at {time(self.time)} (by {by})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +112,46 @@ def every(client: Client, pool_ids: Collection[str], after: int) -> list[LastEve
     return list(_events(client, pool_ids, after, latest=False))
 
 
+def backwards(client: Client, pool_ids: Collection[str], goes_on: Callable[[Collection[str]], bool]) -> Iterator[Event]:
+    """Events of the pools' objects, a pool's newest first, as long as it `goes_on` for the pools of a request, and not
+    farther than `_PAGES`: nothing tells at which event those before a sequence begin, and a history may be long. Raises
+    ComputeError."""
+    for some in _batches(pool_ids):
+        cursor, last = None, float("inf")
+        for _ in range(_PAGES):
+            if not goes_on(some):
+                break
+            page = client.events.list(order="desc", types=_TYPES, pool_ids=some, limit=_MOST, cursor=cursor)
+            for view in page.items:
+                if view.sequence >= last:
+                    return  # out of order: what came before what is not known
+                last = view.sequence
+                yield Event(**_told(view), data=view.data)
+            if (cursor := page.next_cursor) is None:
+                break
+
+
 def _events(client: Client, pool_ids: Collection[str], after: int, *, latest: bool) -> Iterator[LastEvent]:
-    ids = sorted(pool_ids)
-    for start in range(0, len(ids), _MOST):
-        some, types = ids[start : start + _MOST], None if latest else ("pool.*", "quota.*")
+    for some in _batches(pool_ids):
+        types = None if latest else _TYPES
         for event in client.events.all(types=types, pool_ids=some, latest=latest, after=after):
-            yield LastEvent(
-                type=event.type,
-                subject=(event.pool_id, event.to_tenant_id or None),
-                actor_id=event.actor_id,
-                time=event.time,
-                sequence=event.sequence,
-                via=event.via or {},
-            )
+            yield LastEvent(**_told(event))
+
+
+def _batches(pool_ids: Collection[str]) -> Iterator[list[str]]:
+    ids = sorted(pool_ids)
+    return (ids[start : start + _MOST] for start in range(0, len(ids), _MOST))
+
+
+def _told(event: EventView) -> dict[str, Any]:
+    return {
+        "type": event.type,
+        "subject": (event.pool_id, event.to_tenant_id or None),
+        "actor_id": event.actor_id,
+        "time": event.time,
+        "sequence": event.sequence,
+        "via": event.via or {},
+    }
 
 
 def _change(via: Mapping[str, Any]) -> str:

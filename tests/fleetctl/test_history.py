@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from better_compute.client import Client
 from fleetctl import history
 from fleetctl.history import History, LastEvent
-from tests.e2e.edge import Asked, edged
+from tests.e2e.edge import Asked, bent, edged
 from tests.e2e.homes import Home, entry, pool_id
 
 
@@ -132,3 +135,37 @@ def test_all_events_of_a_pool_are_read_in_their_order(home: Home) -> None:
         client.call("pools/update", {"poolId": pool_id("b"), "policy": {"x": 1}})
         found = history.every(client, [pool_id("a")], after=sequence)
     assert [event.type for event in found] == ["pool.unoffered", "pool.offered"]
+
+
+def backwards(client: Client, pages: int) -> tuple[list[str], int]:
+    """Events of both pools, looked at for so many pages, and how many were asked for."""
+    looked: list[int] = []
+
+    def goes_on(pool_ids: Collection[str]) -> bool:
+        looked.append(len(pool_ids))
+        return len(looked) <= pages
+
+    found = history.backwards(client, [pool_id("a"), pool_id("b")], goes_on)
+    return [f"{event.type} {event.data['after'] is None}" for event in found], len(looked)
+
+
+def test_events_are_read_backwards_with_their_data_page_by_page_as_long_as_something_is_looked_for(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "_MOST", 2)
+    with home.hand() as client:
+        client.call("pools/unoffer", {"poolId": pool_id("a"), "toTenantId": "acme"})
+        client.call("nodes/createJoinToken", {"poolId": pool_id("a")})
+        every, looked = backwards(client, pages=99)
+        assert (every[0], looked) == ("pool.unoffered True", 3)
+        assert sorted(every[1:]) == ["pool.created False"] * 2 + ["pool.offered False"] * 2
+        assert backwards(client, pages=1) == (every[:2], 2)
+        assert backwards(client, pages=0) == ([], 1)
+
+
+def test_a_server_that_does_not_go_backwards_is_not_followed(home: Home) -> None:
+    def bend(request: Asked) -> httpx.Response:
+        return bent(request, items=list(reversed(json.loads(request.forward().content)["data"]["items"])))
+
+    with edged(home, bend) as client:
+        assert backwards(client, pages=9) == (["pool.created False"], 1)

@@ -16,7 +16,7 @@ from fleetctl.outputs import Kept
 from fleetctl.report.apply_file import applied_report
 from fleetctl.request import Request
 from fleetctl.session.opening import Session, opened, read
-from fleetctl.undo import Applied, finding, wish
+from fleetctl.undo import Applied, finding, whose, wish
 
 _NEEDS = (
     "Nothing was taken back: the report says what to take back, and the files who may, at which control plane, and what"
@@ -76,4 +76,5 @@ def _way_back(session: Session, files: Desired, applied: Applied) -> Made:
     wished = wish.desired(settled, session.live, applied.operations, back.undoing)
     session = replace(session, desired=wished, asked=replace(session.asked, undoes=applied.digest))
     found = judged(session)
-    return Made(session, replace(found, plan=found.plan.with_findings(back.findings)), back)
+    made = whose.told(found.plan.with_findings(back.findings), applied, session.plane)
+    return Made(session, replace(found, plan=made), back)
