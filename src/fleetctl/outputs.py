@@ -50,6 +50,9 @@ class Kept:
             if path is not None:
                 with _ahead(path):
                     disk.check_output(path, append=append)
+        if self.journal is not None and self.journal.is_file() and _result(self.journal) is not None:
+            message = f"the journal {self.journal} is a result that a run kept, which its lines would spoil"
+            raise Stop(EXIT_USAGE, f"{message}: nothing was written", hint="choose another name")
         if self.path is not None:
             with _ahead(self.path), disk.alone(self.path):
                 for said in _room_made(self.path):

@@ -89,6 +89,24 @@ def test_a_result_stays_where_the_journal_beside_it_cannot_be_written(
     assert sorted(os.listdir(tmp_path)) == ["base", "fleet", "kept.json"]
 
 
+@pytest.mark.parametrize("kind", ["plan", "apply", "drift", "snapshot"])
+def test_no_journal_is_written_below_a_result(request_: Request, tmp_path: Path, kind: str) -> None:
+    """Such as where the names of report and journal are given the wrong way round: nothing could be read of it then."""
+    path, text = tmp_path / "kept.json", json.dumps({"formatVersion": 1, "kind": kind})
+    path.write_text(text)
+    with pytest.raises(Stop, match="which its lines would spoil") as stopped:
+        Kept(tmp_path / "report.json", "report", path).begin(request_)
+    assert (stopped.value.exit_code, path.read_text()) == (EXIT_USAGE, text)
+
+
+@pytest.mark.parametrize("text", ["", '{"time": 1, "plan": "d", "event": "begin"}\n', "what a job said\n{"])
+def test_a_journal_goes_on_below_anything_else(request_: Request, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "journal"
+    path.write_text(text)
+    Kept(None, "report", path).begin(request_)
+    assert path.read_text() == text
+
+
 @pytest.mark.parametrize("name", ["fleet/fleet.yaml", "fleet/new.yml", "base/new.yaml"])
 @pytest.mark.parametrize("is_journal", [True, False])
 def test_nothing_takes_the_place_of_what_is_read_or_would_be(
