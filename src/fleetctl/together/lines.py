@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fleetctl.base import git
 from fleetctl.base.revisions import Files
-from fleetctl.together.moves import moves, renamed
+from fleetctl.together.moves import moves, with_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def _named(ours: Files, was: Files, theirs: Files) -> _Named:
     }
     torn = apart | {new for old, new in names.items() for side, moved in sides if old not in side and old not in moved}
     mine, his = ({moved[old]: old for old in apart} | names for moved in (own, their))
-    return _Named(renamed(ours, mine), renamed(was, names), renamed(theirs, his), torn)
+    return _Named(with_names(ours, mine), with_names(was, names), with_names(theirs, his), torn)
 
 
 def _set(whole: dict[str, bytes], file: str, data: bytes | None) -> None:

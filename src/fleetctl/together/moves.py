@@ -32,7 +32,7 @@ def moves(was: Files, now: Files) -> dict[str, str]:
     return found
 
 
-def renamed(files: Files, names: Mapping[str, str]) -> Files:
+def with_names(files: Files, names: Mapping[str, str]) -> Files:
     """The files, with other names for some."""
     return {names.get(name, name): data for name, data in files.items()} if names else files
 

@@ -18,7 +18,7 @@ from fleetctl.files.walk import last_name
 from fleetctl.together.branch import Branch
 from fleetctl.together.fields import same
 from fleetctl.together.lines import merge
-from fleetctl.together.moves import moves, renamed
+from fleetctl.together.moves import moves, with_names
 
 _EMPTY = "files.empty"
 
@@ -82,7 +82,7 @@ def united(path: Path, ours: Desired, files: Files, branches: Sequence[Branch], 
 
 def _side(ref: str | None, desired: Desired | None, files: Files, branches: Sequence[Branch]) -> Side:
     """One that left where these branches did. A file that it moved is its own no more than before."""
-    had = tuple(renamed(each.had, moves(each.had, files)) for each in branches)
+    had = tuple(with_names(each.had, moves(each.had, files)) for each in branches)
     return Side(ref, desired, files, had, tuple(each.left for each in branches))
 
 

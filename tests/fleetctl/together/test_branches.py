@@ -204,19 +204,20 @@ def ours(path: Path) -> Merged:
     return merge(read.files, was, revision.files)
 
 
-def check_as_git(path: Path, seed: int) -> bool:
-    """Returns whether there was more than one commit at which they left each other."""
+def check_as_git(path: Path, seed: int, *, may_doubt: bool = False) -> tuple[bool, bool]:
+    """Returns whether there was more than one commit at which they left each other, and whether files are said to
+    conflict that git merges, which only crossed histories may make `may_doubt` of."""
     history = History(path, seed)
     history.write(Random(seed).randrange(4, 18))
     history.git("checkout", "-q", "main")
     found = ours(history.path)
-    bases = history.git("merge-base", "--all", "main", "other").split()
+    is_crossed = len(history.git("merge-base", "--all", "main", "other").split()) > 1
     by_git = history.merges("other")
     if by_git is None:
         assert found.clash, "git says that they conflict"
-    else:
+    elif not (found.clash and is_crossed and may_doubt):
         assert (dict(found.files), dict(found.clash)) == (by_git, {})
-    return len(bases) > 1
+    return is_crossed, by_git is not None and bool(found.clash)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -226,4 +227,8 @@ def test_files_become_what_git_makes_of_them(tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.long
 def test_files_of_many_histories_become_what_git_makes_of_them(tmp_path: Path) -> None:
-    assert sum(check_as_git(tmp_path / f"{seed}", seed) for seed in range(20, 520)) > 50
+    """Where each of two moved a file elsewhere, both merged that, and each kept its own place, git takes the one that
+    is merged in: two wishes all the same."""
+    found = [check_as_git(tmp_path / f"{seed}", seed, may_doubt=True) for seed in range(20, 520)]
+    assert sum(is_crossed for is_crossed, _ in found) > 100
+    assert sum(in_doubt for _, in_doubt in found) <= 5
