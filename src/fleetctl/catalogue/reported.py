@@ -69,7 +69,9 @@ _STANDS: Final[Entries] = {
         _FIND_OUT,
     ),
     "pending": Entry(
-        "The files are ahead: nobody applied them yet.", "The last change of the object was by this fleet.", _APPLY
+        "The files are ahead: nobody applied them yet, or what was applied was taken back by `apply --undo`.",
+        "The last change of the object was by this fleet.",
+        _APPLY,
     ),
     "removed": Entry(
         "It is live, of this fleet, and no entry names it; in a comparison: one fleet alone has it.",

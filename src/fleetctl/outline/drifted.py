@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.escape import escape
-from fleetctl.outline import agreement, values
+from fleetctl.outline import agreement, moved, values
 from fleetctl.outline.head import base, commit, files, head, live, outside, selection
 from fleetctl.outline.problems import place, places
 from fleetctl.outline.shape import Item, Outline, Section, Sentence, Words, filled
-from fleetctl.words import count, listed, short, time
+from fleetctl.words import count, listed, time
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Change, Coverage, Drifted, DriftReport
@@ -26,7 +25,6 @@ _EXPECTED = "Expected to differ"
 _ALONE = 2
 """So many that drifted in the same way still stand by themselves."""
 _NAMED = 3
-_HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _WIDEST = 64
 
 
@@ -199,7 +197,7 @@ def since(equal: Sequence[Drifted]) -> Iterator[Words]:
         yield Words(f"since {time(min(times))}{last} by {actor}{event}", foreign=True)
         if not (one["toTenantId"] and one["eventType"] == "pool.created"):  # nobody knows it of rows made with a pool
             if (undoes := _undoes(one)) is not None:
-                yield Words(f"taken back by apply --undo of {_sent(undoes)}", "quiet", foreign=True)
+                yield Words(moved.taken_back([undoes]), "quiet", foreign=True)
             yield Words(_via(one["via"]), "quiet", foreign=True)
 
 
@@ -227,9 +225,4 @@ def _via(via: Mapping[str, Any] | None) -> str:
         return "via no apply: the call named no change"
     known = {name: via[name] for name in ("fleet", "digest", "commit", "reason") if via.get(name) is not None}
     shown = known or via
-    return "via " + ", ".join(f"{escape(str(name))} {_sent(it)}" for name, it in shown.items())
-
-
-def _sent(it: Any) -> str:
-    """A commit or a digest as people name it, and anything else as the value it is."""
-    return short(it) if isinstance(it, str) and _HASH.fullmatch(it) else values.cut(values.value(it), 80)
+    return "via " + ", ".join(f"{escape(str(name))} {values.sent(it)}" for name, it in shown.items())

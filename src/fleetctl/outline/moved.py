@@ -1,28 +1,34 @@
-"""What of a plan is not of its change, in words: who moved live state and since when, or that nobody applied it yet."""
+"""What of a plan is not of its change, in words: who moved live state or took an apply back, and since when, or that
+nobody applied it yet."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
+from fleetctl.outline import values
 from fleetctl.words import count, listed, time
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import DriftedOperation, Operation, PlanReport
 
 NOT_APPLIED = "not applied yet"
+TAKEN_BACK = "taken back"
 CHANGE = "this change"
 _NOBODY = "nobody known"
 _REPLACED = "in place of what is not applied yet"
+_IN_PLACE = "in place of what was {}"
 _SUMS = {
     ("changed", False): ("undoes", "undo", "what moved behind the files' back"),
     ("changed", True): ("overwrites", "overwrite", "what moved behind the files' back"),
     ("pending", False): ("does", "do", "what the base asks for too, and nobody applied yet"),
     ("pending", True): ("replaces", "replace", "what the base asks for, and nobody applied yet"),
+    ("undone", False): ("does", "do", "what the base asks for too, and an undo took back"),
+    ("undone", True): ("replaces", "replace", "what the base asks for, and an undo took back"),
 }
-"""By kind, and whether the files moved as well: for one, for several, and what it is about."""
+"""By what it is, and whether the files moved as well: for one, for several, and what it is about."""
 
 
 def by_number(report: PlanReport) -> Mapping[int, DriftedOperation]:
@@ -32,26 +38,51 @@ def by_number(report: PlanReport) -> Mapping[int, DriftedOperation]:
 
 def word(one: DriftedOperation | None) -> str:
     """What a single change of such an operation is marked with."""
-    return NOT_APPLIED if one is not None and one["kind"] == "pending" else "drift"
+    return "drift" if one is None else {"pending": NOT_APPLIED, "undone": TAKEN_BACK}.get(_what(one), "drift")
 
 
 def hand(one: DriftedOperation | None) -> str:
-    """What must be equal for operations to be told together: the kind, and by whom."""
-    return "" if one is None else f"{one['kind']} {one['actorId']}"
+    """What must be equal for operations to be told together: what it is, by whom, and of which apply."""
+    of = one["undoes"] if one is not None and _what(one) == "undone" else ""
+    return "" if one is None else f"{_what(one)} {one['actorId']} {of}"
 
 
-def told(found: Sequence[DriftedOperation], drift: str = "drift: by {}", pending: str = NOT_APPLIED) -> str:
-    """`drift: by alice since ...`, `not applied yet`, or both; of several the first time."""
-    changed = [one for one in found if one["kind"] == "changed"]
+def taken_back(digests: Iterable[str]) -> str:
+    """`taken back by apply --undo of 637fc2f46e10`: the apply that was taken back, or several."""
+    return f"{TAKEN_BACK} by apply --undo of {listed([values.sent(one) for one in dict.fromkeys(digests)], 'digest')}"
+
+
+def told(
+    found: Sequence[DriftedOperation], drift: str = "drift: by {}", pending: str = NOT_APPLIED, undone: str = "{}"
+) -> str:
+    """`drift: by alice since ...`, `taken back by apply --undo of ... by sa_ci since ...`, `not applied yet`, or more
+    than one of these; of several times the first."""
+    kinds: dict[str, list[DriftedOperation]] = {}
+    for one in found:
+        kinds.setdefault(_what(one), []).append(one)
     parts = []
-    if changed:
-        actors = dict.fromkeys(escape(one["actorId"] or _NOBODY) for one in changed)
-        times = [one["since"] for one in changed if one["since"] is not None]
-        since = f" since {time(min(times))}" if times else ""
-        parts.append(drift.format(listed([*actors], "caller")) + since)
-    if len(changed) < len(found):
+    if changed := kinds.get("changed"):
+        parts.append(drift.format(_actors(changed)) + _since(changed))
+    if back := kinds.get("undone"):
+        of = taken_back(one["undoes"] or "" for one in back)
+        parts.append(f"{undone.format(of)} by {_actors(back)}{_since(back)}")
+    if "pending" in kinds:
         parts.append(pending)
     return ", ".join(parts)
+
+
+def _what(one: DriftedOperation) -> str:
+    """The kind. What this fleet's caller took back was applied, so that files are not ahead: that is `undone`."""
+    return "undone" if one["kind"] == "pending" and one["undoes"] else one["kind"]
+
+
+def _actors(found: Sequence[DriftedOperation]) -> str:
+    return listed([*dict.fromkeys(escape(one["actorId"] or _NOBODY) for one in found)], "caller")
+
+
+def _since(found: Sequence[DriftedOperation]) -> str:
+    times = [one["since"] for one in found if one["since"] is not None]
+    return f" since {time(min(times))}" if times else ""
 
 
 def why(causes: Sequence[str], others: Sequence[DriftedOperation]) -> str:
@@ -72,14 +103,14 @@ def lost(found: Sequence[DriftedOperation], over: Collection[int]) -> str:
     of those that overwrite."""
     back = [one for one in found if one["n"] not in over]
     rest = [one for one in found if one["n"] in over]
-    parts = told(back, "undoes what {} changed"), told(rest, "overwrites what {} changed", _REPLACED)
+    parts = told(back, "undoes what {} changed"), told(rest, "overwrites what {} changed", _REPLACED, _IN_PLACE)
     return ", ".join(filter(None, parts))
 
 
 def summed(report: PlanReport) -> Iterator[str]:
-    """How much of a plan is not of its change, or not of it alone, by kind."""
+    """How much of a plan is not of its change, or not of it alone, by what it is."""
     over = {operation["n"] for operation in report["operations"] if overwrites(operation)}
-    counts: Counter[tuple[str, bool]] = Counter((one["kind"], one["n"] in over) for one in report["drift"] or ())
+    counts: Counter[tuple[str, bool]] = Counter((_what(one), one["n"] in over) for one in report["drift"] or ())
     for key, (one, several, what) in _SUMS.items():
         if number := counts[key]:
             yield f"{count(number, 'operation')} {one if number == 1 else several} {what}."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from better_compute.domain.atoms import UNLIMITED
 from better_compute.domain.escape import escape
 from better_compute.domain.policy.secrets import SENSITIVE
+from fleetctl.words import short
 
 if TYPE_CHECKING:
     from fleetctl.report.forms import Change
@@ -20,7 +21,9 @@ CUT = "..."
 """What stands for the rest of a long value."""
 _ABSENT = "(absent)"
 _LONGEST = 60
+_LONGEST_SENT = 80
 _LEAD = 12
+_HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _PLAIN = re.compile(r"(?!(?:true|false|null)$)(?:[A-Za-z][A-Za-z0-9_./:-]*|[0-9]+[smhd])")
 
 
@@ -29,6 +32,11 @@ def value(it: Any) -> str:
     if isinstance(it, str) and (it == SENSITIVE or _PLAIN.fullmatch(it)):
         return it
     return escape(json.dumps(it, ensure_ascii=False, separators=(", ", ": ")))
+
+
+def sent(it: Any) -> str:
+    """What a caller chose to send: a commit or a digest as people name it, and anything else as the value it is."""
+    return short(it) if isinstance(it, str) and _HASH.fullmatch(it) else cut(value(it), _LONGEST_SENT)
 
 
 def limit(it: Any) -> str:

@@ -136,7 +136,7 @@ def _precondition(*items: tuple[str, Json]) -> dict[str, Json]:
 
 def _drifted(one: DriftedOperation) -> forms.DriftedOperation:
     event = one.event
-    fleet = event.via.get("fleet") if event else None
+    fleet, undoes = (event.via.get(name) if event else None for name in ("fleet", "undoes"))
     return {
         "n": one.n,
         "kind": one.kind,
@@ -144,6 +144,7 @@ def _drifted(one: DriftedOperation) -> forms.DriftedOperation:
         "actorId": mask_text(event.actor_id) if event else None,
         "eventType": event.type if event else None,
         "viaFleet": mask_text(fleet) if isinstance(fleet, str) else None,
+        "undoes": mask_text(undoes) if isinstance(undoes, str) and undoes else None,
     }
 
 

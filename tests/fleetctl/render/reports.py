@@ -171,9 +171,15 @@ OPERATIONS = [
     *(raised(8 + n, f"ams1-{n}", "umbrella") for n in range(4)),
 ]
 
+
+def drifted_operation(n: int, **fields: Any) -> Any:
+    event = {"since": NOW, "actorId": "sa_ci", "eventType": "quota.updated", "viaFleet": "platform", "undoes": None}
+    return {"n": n, "kind": "pending", **event, **fields}
+
+
 UNDONE = [
-    {"n": 3, "kind": "changed", "since": NOW, "actorId": "sa_ops", "eventType": "pool.updated", "viaFleet": None},
-    {"n": 6, "kind": "pending", "since": NOW, "actorId": "sa_ci", "eventType": "quota.updated", "viaFleet": "platform"},
+    drifted_operation(3, kind="changed", actorId="sa_ops", eventType="pool.updated", viaFleet=None),
+    drifted_operation(6),
 ]
 
 FOREIGN = [

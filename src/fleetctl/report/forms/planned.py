@@ -58,8 +58,9 @@ class Operation(TypedDict):
 
 class DriftedOperation(TypedDict):
     """An operation, by `n`, for which live state is not as the base's files say: it was `changed` behind their back, or
-    they are `pending`, since nobody applied them yet. `since`, `actorId`, `eventType` and `viaFleet`, the fleet whose
-    change it was, are of the last event of its object."""
+    they are `pending`: nobody applied them yet, or what was applied was taken back. `since`, `actorId`, `eventType`,
+    `viaFleet`, the fleet whose change it was, and `undoes`, the digest of the apply that it took back, are of the last
+    event of its object."""
 
     n: int
     kind: Literal["changed", "pending"]
@@ -67,6 +68,7 @@ class DriftedOperation(TypedDict):
     actorId: str | None
     eventType: str | None
     viaFleet: str | None
+    undoes: str | None
 
 
 class Shift(TypedDict):
