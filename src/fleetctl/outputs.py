@@ -3,7 +3,7 @@ What is in one afterwards is of this run, or no result; what an earlier apply di
 
 from __future__ import annotations
 
-import errno
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +18,7 @@ from fleetctl.errors import EXIT_ERROR, EXIT_USAGE, Stop
 from fleetctl.files.walk import SUFFIXES
 from fleetctl.machine import disk
 from fleetctl.request import Request
-from fleetctl.words import count, short
+from fleetctl.words import count, joined, short
 
 _BESIDE = ("-wal", "-shm", "-journal")
 """What ends the names of the files that SQLite keeps beside a database."""
@@ -87,12 +87,12 @@ class Kept:
             with disk.alone(self.path):
                 moved = _other_kept(self.path, written)
                 disk.save(self.path, written)
-                less = _without_less(self.path, written)
+                less = [*map(str, _without_less(self.path, written))]
         except BrokenPipeError:
             raise
         except OSError as error:
             raise _refused(self.path, error, "nothing of it was kept") from error
-        told = f", and tells all that {less} did, which is removed" if less else ""
+        told = f", and tells all that {joined(less)} did, which is removed" if less else ""
         return (*moved, f"The {self.what} is in {self.path}{told}")
 
     def write_done(self, data: Callable[[], bytes]) -> tuple[tuple[str, ...], bool]:
@@ -116,12 +116,7 @@ def _ahead(path: Path) -> Iterator[None]:
 
 
 def _refused(path: Path, error: OSError, left: str) -> Stop:
-    hint = "move one of them away, or give another name" if isinstance(error, _InTheWayError) else ""
-    return Stop(EXIT_ERROR, f"{path} cannot be written: {error.strerror or error}; {left}", hint=hint)
-
-
-class _InTheWayError(FileExistsError):
-    """Another file stands where a report would be kept."""
+    return Stop(EXIT_ERROR, f"{path} cannot be written: {error.strerror or error}; {left}")
 
 
 class _Head(Struct, rename="camel"):
@@ -136,10 +131,11 @@ class _Operation(Struct):
 
 
 class _Record(Struct):
-    """As much of the report of an apply as tells what can be taken back by it. Of one that failed nobody knows in the
-    end."""
+    """As much of the report of an apply as tells what can be taken back by it: what happened after `sequence`. Of one
+    that failed nobody knows in the end."""
 
     digest: str
+    sequence: int = 0
     before: list[_Operation] = []
     done: list[_Operation] = []
     failed: list[_Operation] = []
@@ -178,12 +174,13 @@ def _record(data: bytes) -> _Record | None:
     return record if is_one else None
 
 
-def _aside(path: Path, record: _Record) -> Path:
-    """The name with digits of the digest, cut where a name may not be as long."""
-    name, end = path.name, f".{short(record.digest)}"
-    while len(os.fsencode(name + end)) > _LONGEST:
-        name = name[:-1]
-    return path.with_name(name + end)
+def _asides(path: Path, record: _Record) -> Iterator[Path]:
+    """The name with digits of the digest, cut where a name may not be as long; then, for ever, with a number too."""
+    for number in itertools.count(1):
+        name, end = path.name, f".{short(record.digest)}{f'.{number}' if number > 1 else ''}"
+        while len(os.fsencode(name + end)) > _LONGEST:
+            name = name[:-1]
+        yield path.with_name(name + end)
 
 
 def _room_made(path: Path) -> Iterator[str]:
@@ -208,16 +205,19 @@ def _other_kept(path: Path, data: bytes) -> tuple[str, ...]:
 
 
 def _kept_aside(path: Path, record: _Record) -> str:
-    """Move a report aside, and say so; of two reports of one digest the one that tells all that the other does stays.
-    Raises OSError, also where another file is in the way."""
-    aside = _aside(path, record)
-    earlier = _earlier(aside, record)
-    if earlier and earlier.told > record.told:
-        path.unlink()
-        return f"The report that was there is removed: {aside} tells all that it did"
-    if os.path.lexists(aside) and not (earlier and earlier.told <= record.told):
-        message = f"what is there tells what was done, and {aside}, where it would be kept, is another file"
-        raise _InTheWayError(errno.EEXIST, message, str(path))
+    """Move a report aside, and say so. Of two reports of one apply the one that tells all that the other does stays;
+    whatever else is in the way stays too. Raises OSError."""
+    for aside in _asides(path, record):
+        if not os.path.lexists(aside):
+            break
+        if (earlier := _earlier(aside, record)) is None:
+            continue
+        if earlier.told <= record.told:
+            break
+        # An older one may be of the same change before that was taken back: what was done anew is told here alone.
+        if earlier.told > record.told and earlier.sequence >= record.sequence:
+            path.unlink()
+            return f"The report that was there is removed: {aside} tells all that it did"
     path.replace(aside)
     return f"The report that was there is kept as {aside}: it tells of {count(len(record.did), 'operation')} done"
 
@@ -233,20 +233,18 @@ def _earlier(aside: Path, record: _Record) -> _Record | None:
     return other if other is not None and other.digest == record.digest else None
 
 
-def _without_less(path: Path, data: bytes) -> Path | None:
-    """Remove the report beside `path` that tells a part of what this one does, as the one does that an earlier run of a
-    plan file left; gives its name, where there was one."""
+def _without_less(path: Path, data: bytes) -> Iterator[Path]:
+    """Remove the reports beside `path` that tell a part of what this one does, as the one does that an earlier run of a
+    plan file left; gives their names."""
     real, record = disk.replaced(path), _record(data)
     if real is None or record is None:
-        return None
-    aside = _aside(real, record)
-    earlier = _earlier(aside, record)
-    if earlier is None or not _is_told(earlier, record):
-        return None
-    with suppress(OSError):
-        aside.unlink()
-        return aside
-    return None
+        return
+    for aside in itertools.takewhile(os.path.lexists, _asides(real, record)):
+        earlier = _earlier(aside, record)
+        if earlier is not None and _is_told(earlier, record):
+            with suppress(OSError):
+                aside.unlink()
+                yield aside
 
 
 def _named(request: Request) -> list[Path]:

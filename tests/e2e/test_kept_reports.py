@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from better_compute.domain.commands import OfferPool
 from fleetctl import outputs
 from tests.e2e.homes import Home, Ran, entry, fleetctl, fleetctl_process, phrase, pool_id, served
 from tests.e2e.proxy import Exchange
 from tests.e2e.test_laws import ALLOWED
-from tests.e2e.test_undo import AFTER, BEFORE, WAY_BACK, applied, changing, hand, live, planned, pool, refusing, undone
+from tests.e2e.test_undo import AFTER, BEFORE, WAY_BACK, applied, changing, live, planned, refusing, undone
 
 
 @pytest.fixture
@@ -148,6 +149,9 @@ def test_a_link_leads_to_the_report_and_it_is_kept_beside_that(home: Home, repor
     assert told(aside(report, first["digest"])) == first
     assert link.is_symlink()
     assert told(report)["done"] == []
+    report.unlink()
+    lost = home.run("apply", "--yes", *ALLOWED, "--undo", link)
+    assert f"a later run kept what was there as {aside(report, first['digest'])}" in lost.err
 
 
 def test_the_same_change_done_twice_has_the_report_of_the_last_one(tmp_path: Path) -> None:
@@ -172,21 +176,41 @@ def entry_of_a(**offers: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("other", ["a note", "a folder", "another apply"])
-def test_another_file_in_its_way_ends_the_run_before_anything_is_done(home: Home, report: Path, other: str) -> None:
+def test_what_was_done_anew_and_not_whole_is_taken_back_by_a_report_of_its_own(tmp_path: Path) -> None:
+    """An older report, of the same change before it was taken back, tells more: by that one nothing can be."""
+    home, report = Home(tmp_path), tmp_path / "report.json"
+    home.wish(entry("a", []), entry("b", []))
+    home.apply()
+    before = live(home)
+    home.wish(entry("a", {"acme": 8}), entry("b", {"acme": 8}))
     applied(home)
-    first, place = told(report), aside(report, told(report)["digest"])
-    if other == "a folder":
-        place.mkdir()
-    else:
-        place.write_text(
-            "mine" if other == "a note" else json.dumps({**first, "digest": f"{first['digest'][:12]:0<64}"})
-        )
-    hand(home, OfferPool(**pool("b"), to_tenant_id="acme", quota={"gpu": 5}))
-    dump = home.dump()
-    ran = home.run("apply", "--yes", *ALLOWED, "--report", report)
-    assert (ran.code, home.dump(), told(report)) == (1, dump, first)
-    assert f"{place}, where it would be kept, is another file; nothing was done" in ran.err
+    undone(home, report)
+    first = told(report)
+    with served(home) as (_, proxy):
+        running = list[subprocess.Popen[str]]()
+
+        def rule(exchange: Exchange) -> None:
+            if exchange.write == 1:
+                running[0].send_signal(signal.SIGINT)
+            exchange.pass_on()
+
+        proxy.reset(rule)
+        running.append(home.start("apply", "--yes", "--report", report, "--parallelism", "1"))
+        _, err = running[0].communicate(timeout=60)
+    home.target, home.environ = (), {}
+    again = told(report)
+    assert (running[0].returncode, again["digest"]) == (130, first["digest"]), err
+    assert (len(first["done"]), len(again["done"]), len(again["notStarted"])) == (2, 1, 1)
+    ran = home.run("apply", "--yes", "--report", report)
+    second = aside(report, again["digest"]).with_name(f"{aside(report, again['digest']).name}.2")
+    assert f"The report that was there is kept as {second}: it tells of 1 operation done" in ran.err
+    assert told(second) == again
+    report.rename(tmp_path / "last.json")
+    lost = home.run("apply", "--yes", *ALLOWED, "--undo", report)
+    assert f"a later run kept what was there as {aside(report, again['digest'])} and {second}" in lost.err
+    for file in (tmp_path / "last.json", second):
+        undone(home, file)
+    assert live(home) == before
 
 
 def test_of_two_applies_at_once_that_write_one_report_both_are_kept(home: Home, report: Path) -> None:

@@ -165,10 +165,15 @@ def test_what_is_done_is_told_also_where_it_cannot_be_kept(tmp_path: Path) -> No
 DIGEST = "d" * 64
 
 
-def an_apply(done: str, failed: str = "", digest: str = DIGEST) -> str:
+def an_apply(done: str, failed: str = "", digest: str = DIGEST, sequence: int = 7) -> str:
     """The report of an apply, by the digests of its operations, a letter each."""
     told = {"done": [{"digest": one} for one in done], "failed": [{"digest": one} for one in failed]}
-    return json.dumps({"formatVersion": 1, "kind": "apply", "digest": digest, **told})
+    return json.dumps({"formatVersion": 1, "kind": "apply", "digest": digest, "sequence": sequence, **told})
+
+
+def beside(path: Path) -> dict[str, str]:
+    """What is kept beside a report, by what ends its name."""
+    return {found.name.removeprefix(path.name): found.read_text() for found in path.parent.glob(f"{path.name}.*")}
 
 
 def test_a_report_without_a_part_is_moved_aside_as_any_other(request_: Request, tmp_path: Path) -> None:
@@ -199,23 +204,59 @@ def test_of_two_reports_of_one_apply_the_one_stays_that_tells_all(
     assert kept == an_apply(*(earlier if stays == "earlier" else later))
 
 
+ASIDE = f".{DIGEST[:12]}"
+
+
 def test_of_two_reports_of_one_apply_neither_goes_that_tells_what_the_other_does_not(
     request_: Request, tmp_path: Path
 ) -> None:
-    path, aside = result(tmp_path, an_apply("ab")), tmp_path / f"kept.json.{DIGEST[:12]}"
-    aside.write_text(an_apply("bc"))
-    with pytest.raises(Stop, match="where it would be kept, is another file; nothing was done") as stopped:
-        Kept(path, "report").begin(request_)
-    assert stopped.value.exit_code == EXIT_ERROR
-    assert (path.read_text(), aside.read_text()) == (an_apply("ab"), an_apply("bc"))
-
-
-def test_a_pipe_where_a_report_would_be_kept_is_not_read(request_: Request, tmp_path: Path) -> None:
     path = result(tmp_path, an_apply("ab"))
-    os.mkfifo(tmp_path / f"kept.json.{DIGEST[:12]}")
-    with pytest.raises(Stop, match="is another file; nothing was done"):
+    (tmp_path / f"kept.json{ASIDE}").write_text(an_apply("bc"))
+    Kept(path, "report").begin(request_)
+    assert not path.exists()
+    assert beside(path) == {ASIDE: an_apply("bc"), f"{ASIDE}.2": an_apply("ab")}
+
+
+def test_a_report_of_what_was_done_anew_is_kept_beside_the_one_of_what_was_taken_back(
+    request_: Request, tmp_path: Path
+) -> None:
+    """That one tells more, and nothing can be taken back by it any more."""
+    path = result(tmp_path, an_apply("a", sequence=9))
+    (tmp_path / f"kept.json{ASIDE}").write_text(an_apply("ab"))
+    Kept(path, "report").begin(request_)
+    assert beside(path) == {ASIDE: an_apply("ab"), f"{ASIDE}.2": an_apply("a", sequence=9)}
+    begun(request_, path, an_apply("")).write(an_apply("abc", sequence=10).encode)
+    assert beside(path) == {}
+
+
+@pytest.mark.parametrize("other", ["a note", "a folder", "a pipe", "a link to nowhere", "another apply"])
+def test_what_is_in_its_way_stays_and_the_report_is_kept_by_another_name(
+    request_: Request, tmp_path: Path, other: str
+) -> None:
+    """A pipe is not even read: of one nobody knows when it ends."""
+    path, place = result(tmp_path, an_apply("ab")), tmp_path / f"kept.json{ASIDE}"
+    match other:
+        case "a folder":
+            place.mkdir()
+        case "a pipe":
+            os.mkfifo(place)
+        case "a link to nowhere":
+            place.symlink_to("nowhere")
+        case _:
+            place.write_text("mine" if other == "a note" else an_apply("ab", digest=f"{DIGEST[:12]:0<64}"))
+    before = place.lstat()
+    Kept(path, "report").begin(request_)
+    assert (place.lstat().st_ino, place.lstat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert place.with_name(f"{place.name}.2").read_text() == an_apply("ab")
+
+
+def test_a_name_that_is_as_long_as_one_may_be_is_cut(request_: Request, tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 255)
+    for name in (f"{'x' * 242}{ASIDE}", f"{'x' * 240}{ASIDE}.2"):
+        path.write_text(an_apply("ab"))
         Kept(path, "report").begin(request_)
-    assert path.exists()
+        assert (tmp_path / name).read_text() == an_apply("ab")
+        (tmp_path / name).write_text("mine")
 
 
 OTHER = "0" * 64
@@ -247,15 +288,6 @@ def test_what_another_run_of_the_same_apply_wrote_gives_way_to_what_tells_all_of
     said = begun(request_, path, an_apply("a")).write(an_apply("ab").encode)
     assert said == (f"The report is in {path}",)
     assert (path.read_text(), list(tmp_path.glob("kept.json.*"))) == (an_apply("ab"), [])
-
-
-def test_what_another_run_wrote_stays_where_it_cannot_be_kept(request_: Request, tmp_path: Path) -> None:
-    path, aside = tmp_path / "kept.json", tmp_path / f"kept.json.{OTHER[:12]}"
-    aside.mkdir()
-    kept = begun(request_, path, an_apply("c", digest=OTHER))
-    (said,), is_kept = kept.write_done(an_apply("ab").encode)
-    assert said.startswith(f"The report could not be written to {path}: what is there tells what was done, and {aside}")
-    assert (is_kept, path.read_text()) == (False, an_apply("c", digest=OTHER))
 
 
 def test_a_result_that_tells_of_nothing_done_stays_until_another_takes_its_place(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from glob import escape
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -31,7 +33,9 @@ def applied_report(path: Path) -> Applied:
     try:
         data = disk.read_whole(path)
     except OSError as error:
-        beside = sorted(map(str, path.parent.glob(f"{escape(path.name)}.{_DIGITS}")))
+        real = Path(os.path.realpath(path)) if path.is_symlink() else path
+        kept = (real.parent.glob(f"{escape(real.name)}.{end}") for end in (_DIGITS, f"{_DIGITS}.[0-9]*"))
+        beside = sorted(map(str, chain(*kept)))
         hint = f"a later run kept what was there as {joined(beside)}" if beside else ""
         raise Stop(EXIT_ERROR, f"the report {path} cannot be read: {error.strerror}", hint=hint) from error
     kind = kind_of(data)
