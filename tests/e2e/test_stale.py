@@ -297,6 +297,28 @@ def test_what_was_planned_from_another_state_is_told_with_both_values(home: Home
     assert line == f"planned from another state: {MOVES[name].lost[0]}{told}"
 
 
+@pytest.mark.parametrize(
+    ("before", "by_hand", "told"),
+    [
+        ({}, {"x": 2}, "policy.x: planned from nothing, live 2, wished 2"),
+        ({"x": 2}, {}, "policy.x: planned from 2, live nothing, wished 2"),
+        ({"x": 2, "z": 1}, {"z": 1}, "policy.x: planned from 2, live nothing, wished 2"),
+        ({"z": 1}, {}, "policy.z: planned from 1, live nothing, wished nothing"),
+    ],
+)
+def test_a_value_that_came_or_went_is_told_also_where_one_side_is_as_wished(
+    tmp_path: Path, before: dict[str, int], by_hand: dict[str, int], told: str
+) -> None:
+    home, file = Home(tmp_path), tmp_path / "plan.json"
+    home.wish(entry("a", policy=before))
+    home.apply()
+    home.wish(entry("a", policy={"x": 2, "y": 1}))
+    home.plan("--out", file)
+    with home.hand() as client:
+        client.call("pools/update", {"poolId": pool_id("a"), "policy": by_hand})
+    assert said(home, file)[0] == f"planned from another state: update a ({told})"
+
+
 def test_a_secret_is_in_neither_value(tmp_path: Path) -> None:
     home = Home(tmp_path)
     for secret in ("hidden-1", "hidden-2"):

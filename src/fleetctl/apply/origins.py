@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import ne
 from typing import Any, Final
 
 from better_compute.domain.policy.secrets import SENSITIVE
@@ -11,6 +12,8 @@ from fleetctl.plan.operation import Action
 from fleetctl.spelling import canonical_json
 
 Shown = Mapping[str, Any]
+Sides = tuple[Any, Any]
+"""What is there, and what is wished."""
 Origins = Mapping[tuple[Action, Subject], str]
 _NOTHING: Final = object()
 _SHOWN = 3
@@ -36,9 +39,9 @@ def _told(planned: Shown, now: Shown) -> str:
         return _offered(planned["before"], now["before"])
     was, is_now = _sides(planned), _sides(now)
     paths = [*dict.fromkeys((*was, *is_now))]
-    moved = [path for path in paths if _live(was.get(path)) != _live(is_now.get(path))]
+    moved = [path for path in paths if ne(*_ends(was.get(path), is_now.get(path)))]
     if not moved:
-        is_hidden = any(SENSITIVE in str(_live(sides)) for sides in (*was.values(), *is_now.values()))
+        is_hidden = any(SENSITIVE in str(sides) for sides in (*was.values(), *is_now.values()))
         return "" if is_hidden else "the same value, changed and changed back"
     parts = [_field(path, was.get(path), is_now.get(path)) for path in moved[:_SHOWN]]
     rest = [f"{len(moved) - _SHOWN:,} more"] if len(moved) > _SHOWN else []
@@ -55,7 +58,7 @@ def _offered(was: Shown | None, now: Shown | None) -> str:
     return f"planned from no offer, and there is one now: {said}"
 
 
-def _sides(one: Shown) -> Mapping[str, tuple[Any, Any]]:
+def _sides(one: Shown) -> Mapping[str, Sides]:
     """By path: what is there, and what is wished; of what goes as a whole what is there."""
     if one["action"] == "unoffer":
         return {path: (value, _NOTHING) for path, value in _fields(one["before"])}
@@ -70,16 +73,21 @@ def _fields(value: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, An
             yield f"{above}{name}", inner
 
 
-def _live(sides: tuple[Any, Any] | None) -> Any:
-    return _NOTHING if sides is None else sides[0]
+def _ends(was: Sides | None, now: Sides | None) -> tuple[Any, Any]:
+    """What it was planned from, and what is live: a side has no such change where it is as wished there."""
+    wished = _wished(was, now)
+    return wished if was is None else was[0], wished if now is None else now[0]
 
 
-def _field(path: str, was: tuple[Any, Any] | None, now: tuple[Any, Any] | None) -> str:
-    """`quota.gpu: planned from 8, live 20, wished 6`. One side has no such change where it is as wished there."""
-    either = was or now
-    assert either is not None
-    wished = either[1]
-    planned, live = (wished if sides is None else sides[0] for sides in (was, now))
+def _wished(was: Sides | None, now: Sides | None) -> Any:
+    sides = was or now
+    assert sides is not None
+    return sides[1]
+
+
+def _field(path: str, was: Sides | None, now: Sides | None) -> str:
+    """`quota.gpu: planned from 8, live 20, wished 6`."""
+    wished, (planned, live) = _wished(was, now), _ends(was, now)
     ends = "" if wished is _NOTHING and now is not None and was is not None else f", wished {_value(wished)}"
     return f"{path}: planned from {_value(planned)}, live {_value(live)}{ends}"
 
