@@ -344,7 +344,7 @@ def test_the_rule_and_a_command_stand_beside_it(home: Home, file: Path) -> None:
     assert fleetctl("explain", "plan.stale").code == 0
     ran = home.run("apply", "--expect", "0" * 64)
     assert ran.code == 4
-    assert "Hint: look at what is to be done now, and give the digest that it shows: fleetctl plan" in ran.err
+    assert "Hint: look at what is to be done now, and give the digest that it shows: fleetctl plan\n" in ran.err
 
 
 def test_a_plan_of_a_part_stands_whatever_drifts_elsewhere(tmp_path: Path) -> None:

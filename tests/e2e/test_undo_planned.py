@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from better_compute.domain.commands import OfferPool
-from tests.e2e.homes import Home, fleetctl, phrase, served, unchanged
+from tests.e2e.homes import Home, entry, fleetctl, phrase, served, unchanged
 from tests.e2e.test_laws import ALLOWED
-from tests.e2e.test_undo import AFTER, WAY_BACK, applied, changing, hand, planned, pool, refusing, undone
+from tests.e2e.test_undo import AFTER, BEFORE, WAY_BACK, applied, changing, hand, planned, pool, refusing, undone
 
 
 @pytest.fixture
@@ -32,6 +32,17 @@ def test_it_is_shown_without_a_terminal_and_approved_by_its_digest(home: Home) -
     report = home.apply("--undo", file, "--expect", plan.report["digest"], *ALLOWED).report
     assert sorted(map(phrase, report["done"])) == WAY_BACK
     assert report["digest"] == plan.report["digest"]
+
+
+def test_the_digest_of_another_plan_is_refused_and_the_command_that_gives_this_one_is_named(home: Home) -> None:
+    """Such as the plan of the files, which is what `fleetctl plan` alone shows."""
+    file = applied(home)
+    home.wish(*BEFORE[:2], entry("new", {"globex": 2}))
+    digest = home.plan().report["digest"]
+    with unchanged(home):
+        ran = home.run("apply", "--undo", file, "--expect", digest, *ALLOWED)
+    assert ran.code == 4
+    assert ran.err.splitlines()[-1].endswith("give the digest that it shows: fleetctl plan --undo REPORT")
 
 
 def test_over_the_network_whoever_reads_has_the_same_digest(home: Home) -> None:

@@ -47,7 +47,8 @@ def by_digest(expected: str, plan: Plan) -> None:
     """`--expect`: this change against this live state, whenever that state returns. Raises Stop when it is another."""
     if expected != plan.digest:
         message = f"the plan made now is {plan.digest}, and {expected} was expected"
-        hint = "look at what is to be done now, and give the digest that it shows: fleetctl plan"
+        command = "fleetctl plan" if plan.comparison.asked.undoes is None else "fleetctl plan --undo REPORT"
+        hint = f"look at what is to be done now, and give the digest that it shows: {command}"
         raise Stop(EXIT_STALE, message, hint=hint, rule="plan.digest")
 
 
