@@ -49,11 +49,6 @@ def outer(path: Path) -> Iterator[Path]:
     return (path[:end] for end in range(1, len(path)))
 
 
-def covers(text: str, path: Path) -> bool:
-    """Whether a path is the one that somebody wrote, or below it."""
-    return any(spelled(each) == text for each in (*outer(path), path))
-
-
 def _found(text: str, value: Any) -> Path | None:
     """No part of the value is looked at twice: what is left of the text depends on the part alone."""
     if not isinstance(value, Mapping):

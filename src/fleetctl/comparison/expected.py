@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 from better_compute.domain.policy.tree import ROOT
 from better_compute.domain.problems import INVALID_INPUT, Problem
@@ -13,8 +14,8 @@ from better_compute.domain.words import slip_of
 from fleetctl.comparison import naming
 from fleetctl.desired import Desired, Expected, PoolEntry
 from fleetctl.desired.nearest import Nearest
-from fleetctl.paths import Path, covers, outer, spelled, written
-from fleetctl.words import listed, time
+from fleetctl.paths import Path, outer, spelled, written
+from fleetctl.words import LISTED, listed, time
 
 Holding = Mapping[tuple[str, str | None], Sequence[Expected]]
 """Expectations that hold now, by the key or id that they name, and by their path."""
@@ -81,20 +82,25 @@ def unknown(desired: Desired, live: Mapping[str, PoolState] | None = None) -> li
     return found
 
 
-class _Named(NamedTuple):
+@dataclass(frozen=True)
+class _Named:
     """What a name stands for: the entry that has it, and the live pool."""
 
     entry: PoolEntry | None
     state: PoolState | None
 
-    @property
-    def tenants(self) -> set[str]:
-        return {*(self.entry.offers if self.entry else ()), *(self.state.offers if self.state else ())}
+    @cached_property
+    def tenants(self) -> tuple[str, ...]:
+        return tuple(sorted({*(self.entry.offers if self.entry else ()), *(self.state.offers if self.state else ())}))
 
-    @property
-    def policies(self) -> list[Mapping[str, object]]:
+    @cached_property
+    def ways(self) -> frozenset[str]:
+        """The way to each value of its policies, as it is spelled."""
         wish, pool = self.entry and self.entry.pool, self.state and self.state.pool
-        return [each.policy for each in (wish, pool) if each]
+        return frozenset(spelled(way) for each in (wish, pool) if each for way in _ways(each.policy))
+
+    def has_tenant(self, tenant_id: str) -> bool:
+        return any(tenant_id in each.offers for each in (self.entry, self.state) if each)
 
 
 def _pools(desired: Desired, live: Mapping[str, PoolState] | None) -> dict[str, _Named]:
@@ -123,7 +129,7 @@ def _slip(path: str, pool: _Named) -> tuple[str, Collection[str]] | None:
     if first not in _FIELDS:
         return first, _FIELDS
     if first == "policy":
-        return _slip_in_policy(path, rest, pool.policies) if rest else None
+        return _slip_in_policy(path, rest, pool.ways) if rest else None
     rows = RESOURCES if first == "ownerQuota" else ()
     below = ".".join(rest)
     return (below, rows) if below and below not in rows else None
@@ -138,14 +144,14 @@ def _as_term(path: str, pool: _Named) -> str:
         return ""
     below = "".join(f".{step}" for step in rest)
     owner = [f"ownerQuota{below}"] if term == "quota" else []
-    meant = [*(f"offers[{tenant_id}].{term}{below}" for tenant_id in sorted(pool.tenants)), *owner]
-    quoted = [f'"{each}"' for each in meant]
+    meant = [*(f"offers[{tenant_id}].{term}{below}" for tenant_id in pool.tenants[:LISTED]), *owner]
+    quoted = [*(f'"{each}"' for each in meant), *[""] * (len(pool.tenants) - LISTED)]
     return f"did you mean {listed(quoted, 'path')}?" if quoted else ""
 
 
 def _slip_in_offer(steps: Sequence[str], pool: _Named) -> tuple[str, Collection[str]] | None:
     tenant_id, *terms = steps
-    if pool.state and tenant_id not in pool.tenants:
+    if pool.state and not pool.has_tenant(tenant_id):
         return tenant_id, pool.tenants
     if terms and terms[0] not in _TERMS:
         return terms[0], _TERMS
@@ -153,22 +159,16 @@ def _slip_in_offer(steps: Sequence[str], pool: _Named) -> tuple[str, Collection[
     return next(((row, known) for row in terms[1:] if row not in known), None)
 
 
-def _slip_in_policy(
-    path: str, steps: Sequence[str], policies: Sequence[Mapping[str, object]]
-) -> tuple[str, Collection[str]] | None:
+def _slip_in_policy(path: str, steps: Sequence[str], ways: Collection[str]) -> tuple[str, Collection[str]] | None:
     """Of the fields of policies, and those that nobody knows and that these have."""
     node = ROOT
     for at, step in enumerate(steps):
         if not node.children:
             return None if node.item and node.entry.kind == "map" else (".".join(steps[at:]), ())
         if step not in node.children:
-            return None if _has(policies, path) else (step, node.children)
+            return None if path in ways else (step, node.children)
         node = node.children[step]
     return None
-
-
-def _has(policies: Sequence[Mapping[str, object]], path: str) -> bool:
-    return any(covers(path, way) for policy in policies for way in _ways(policy))
 
 
 def _ways(value: object, above: Path = ("policy",)) -> Iterator[Path]:
@@ -180,7 +180,7 @@ def _ways(value: object, above: Path = ("policy",)) -> Iterator[Path]:
 
 def _nowhere(expected: Expected, path: str, pool: _Named, nearest: Nearest) -> Iterator[Problem]:
     about = f"{expected.key} is expected to differ at"
-    if not all(map(str.strip, written(path))) and not _has(pool.policies, path):
+    if not all(map(str.strip, written(path))) and path not in pool.ways:
         yield _problem(expected, "path", f'{about} "{path}", which holds an empty name', "")
     elif slip := _slip(path, pool):
         message = f"{about} {path}, and nothing of a pool is called {slip[0]}"

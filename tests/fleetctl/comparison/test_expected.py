@@ -235,3 +235,17 @@ def test_many_of_one_pool_cost_no_square() -> None:
         return judge
 
     assert times_as_long(prepared, 200, 3200) < 50
+
+
+@pytest.mark.parametrize("path", ["policy.f{}", "quota.r{}"])
+def test_many_paths_of_one_large_pool_are_looked_at_without_a_square(path: str) -> None:
+    """Of fields that nobody knows, and of terms without a tenant."""
+
+    def prepared(number: int) -> Callable[[], object]:
+        items = [{"key": "fra1-a", "path": path.format(n), "reason": "trial"} for n in range(number)]
+        offers = [{"toTenantId": f"t{n}", "quota": {"gpu": 1}} for n in range(number)]
+        large = entry("fra1-a", offers=offers, policy={f"f{n}": n for n in range(number)})
+        wished = desired(fleet(large, expected=items))
+        return lambda: unknown(wished, {})
+
+    assert times_as_long(prepared, 100, 1600) < 50
