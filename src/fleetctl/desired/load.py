@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic.alias_generators import to_snake
-
 from better_compute.domain.atoms import DEFAULT_AGENT, DEFAULT_SHARING
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.ids import derive
@@ -26,6 +24,8 @@ from fleetctl.desired.templates import Templates
 from fleetctl.files import Document, Documents, FilesError, read_fleet
 
 _SAYS = DOCUMENT_FIELDS - {"apiVersion"}
+_TERMS = {"priority": "priority", "includeDescendants": "include_descendants"}
+"""What an offer may leave out, as files spell it and as `Terms` does."""
 
 
 def load(
@@ -171,7 +171,7 @@ def _wish(draft: Draft, root: Roots, pool_id: str) -> CreatePool | None:
 
 
 def _terms(fields: Mapping[str, Any]) -> Terms:
-    said = {to_snake(name): fields[name] for name in ("priority", "includeDescendants") if name in fields}
+    said = {term: fields[name] for name, term in _TERMS.items() if name in fields}
     return Terms(dict(fields["quota"]), **said)
 
 
