@@ -23,6 +23,8 @@ _LIMITS = (0, UNLIMITED)
 _PRIORITIES = (PRIORITIES[0], PRIORITIES[-1])
 _MOST = 1_000_000
 """The most that a price or a ratio may be: what is reckoned with them stays a number that people can read."""
+_LONGEST = 1024
+"""The most characters of a line. Not a count in its pattern: to compile one takes longer than to read most fleets."""
 _SCALAR = "^[a-z][A-Za-z0-9]{0,63}$"
 
 
@@ -40,7 +42,7 @@ def _number(low: float, high: float, what: str) -> Any:
     return Field(ge=low, le=high, allow_inf_nan=False), Says(what, says.number(low, high))
 
 
-Line = Annotated[str, Field(pattern=r"^[^\n]{1,1024}$")]
+Line = Annotated[str, Field(pattern=r"^[^\n]+$", max_length=_LONGEST)]
 Sentence = Annotated[Line, Says("text of one line", says.text)]
 Id = Annotated[str, Field(pattern=f"^{KEY.pattern}$"), Says(f"1 to 128 {_CHARACTERS}", says.key)]
 Prefix = Annotated[str, Field(pattern=_PREFIX), Says(f"3 to 128 {_CHARACTERS}", says.text)]
@@ -93,7 +95,7 @@ Variable = Annotated[
     Field(pattern=_VARIABLE),
     Says("1 to 64 of A-Z a-z 0-9 _, beginning with a letter", says.text),
 ]
-_Text = Annotated[str, Field(pattern=r"^[^\n]{0,1024}$")]
+_Text = Annotated[str, Field(pattern=r"^[^\n]*$", max_length=_LONGEST)]
 Values = Annotated[
     list[
         Annotated[

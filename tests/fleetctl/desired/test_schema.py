@@ -1,6 +1,7 @@
 """The JSON Schema for editors: in step with the models, and of one mind with what `validate` says."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,13 @@ def test_what_a_required_field_means_reads_well_behind_a_colon() -> None:
     assert [each for each in needed if ":" in each] == []
 
 
+def test_no_pattern_counts_far() -> None:
+    """To compile one that does takes longer than to read most fleets."""
+    counts = re.findall(r'"pattern": "[^"]*[{][0-9]*,?([0-9]+)[}]', json.dumps(schema()))
+    assert "127" in counts
+    assert max(map(int, counts)) < 1024
+
+
 GOOD = [
     KEEP,
     KEEP | {"x-anchors": [1, {"a": None}], "x-": 3},
@@ -82,6 +90,8 @@ GOOD = [
     KEEP | {"server": "https://compute.example.com:8443/api"},
     KEEP | {"server": "http://[::1]:80"},
     KEEP | {"server": {"embedded": ".fleet/c.db", "world": "world.yaml"}},
+    KEEP | {"server": {"embedded": "é" * 1024}},
+    pool(forEach={"site": ["", "b"]}, idempotencyKey="a${site}"),
     KEEP | {"defaults": {"pool": {"class": "vps-host", "sharing": "mig"}, "offer": {"priority": -3}}},
     HEAD | {"pools": [], "allowEmpty": True},
     HEAD | {"pools": [{"idempotencyKey": "fra1-a", "archived": True}, {"id": "pool_x", "archived": True}]},
@@ -117,6 +127,9 @@ BAD = [
     KEEP | {"tenant": "root"},
     KEEP | {"server": "compute.example.com"},
     KEEP | {"server": {"world": "w"}},
+    KEEP | {"server": {"embedded": ""}},
+    KEEP | {"server": {"embedded": "a\nb"}},
+    KEEP | {"server": {"embedded": "a" * 1025}},
     KEEP | {"server": 3},
     KEEP | {"defaults": {"pool": {"archived": True}}},
     KEEP | {"defaults": {"offer": {"toTenantId": "acme"}}},
