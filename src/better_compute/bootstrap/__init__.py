@@ -73,8 +73,8 @@ def connect(
 
 def _embedded(server: Embedded, tenant_id: str | None, caller: str | None, runtime: Runtime) -> Connection:
     from better_compute.bootstrap.billing import billing_at
+    from better_compute.bootstrap.outside import Outside
     from better_compute.bootstrap.plane import open_plane
-    from better_compute.bootstrap.runtime import Outside
     from better_compute.domain.policy.urls import mask_database
     from better_compute.domain.problems import INVALID_INPUT, ComputeError, Problem
     from better_compute.http import Http, InProcess

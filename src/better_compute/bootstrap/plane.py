@@ -11,8 +11,9 @@ from shlex import quote
 
 from better_compute.api.handle import handler
 from better_compute.bootstrap.arrivals import arriving, join_all, join_created, tell
+from better_compute.bootstrap.outside import NOBODY, Outside
 from better_compute.bootstrap.place import is_there, url_of
-from better_compute.bootstrap.runtime import NOBODY, Outside, Runtime
+from better_compute.bootstrap.runtime import Runtime
 from better_compute.domain.ids import KEY_SAYS, is_key
 from better_compute.domain.policy.urls import mask_database
 from better_compute.domain.problems import INVALID_INPUT, UNAUTHENTICATED, ComputeError, Problem, did_you_mean

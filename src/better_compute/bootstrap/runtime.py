@@ -1,15 +1,16 @@
-"""The time, the waiting and the chance that everything else is given, and who is asked outside."""
+"""The time, the waiting and the chance that everything else is given."""
 
 from __future__ import annotations
 
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from better_compute.service.billing import NoBilling
-from better_compute.service.ports import Attestor, Billing, Clock, Entropy, Stopwatch
+if TYPE_CHECKING:  # a client of a server has a runtime, and no service
+    from better_compute.service.ports import Clock, Entropy, Stopwatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,4 @@ class Runtime:
     entropy: Entropy
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """`attestors` speak for machines beside join tokens, by name; `billing` for what tenants may spend."""
-
-    attestors: Mapping[str, Attestor] = field(default_factory=dict)
-    billing: Billing = field(default_factory=NoBilling)
-
-
-NOBODY = Outside()
 SYSTEM = Runtime(lambda: time.time_ns() // 1_000_000, time.monotonic, time.sleep, random.random, os.urandom)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import click
 
-from better_compute.bootstrap.runtime import SYSTEM, Outside
+from better_compute.bootstrap.outside import Outside
+from better_compute.bootstrap.runtime import SYSTEM
 from better_compute.cli.admin import database_option
 from better_compute.cli.serve import billing_option
 from better_compute.domain.escape import escape

@@ -9,7 +9,8 @@ from shlex import quote
 
 import click
 
-from better_compute.bootstrap.runtime import SYSTEM, Outside
+from better_compute.bootstrap.outside import Outside
+from better_compute.bootstrap.runtime import SYSTEM
 from better_compute.cli.target import BILLING, DATABASE
 from better_compute.domain.escape import escape
 from better_compute.domain.policy.urls import mask_database

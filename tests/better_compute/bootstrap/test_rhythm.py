@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from better_compute.bootstrap import SYSTEM, arrivals
+from better_compute.bootstrap.outside import Outside
 from better_compute.bootstrap.plane import ControlPlane, opened
 from better_compute.bootstrap.rhythm import ASKING, in_rhythm
-from better_compute.bootstrap.runtime import Outside
 from better_compute.client import Client
 from better_compute.domain.commands import OfferPool
 from better_compute.reconcilers import admission, hosts, placer, rounds

@@ -9,8 +9,8 @@ import pytest
 
 from better_compute.bootstrap import SYSTEM
 from better_compute.bootstrap.attestors import read_attestors
+from better_compute.bootstrap.outside import Outside
 from better_compute.bootstrap.plane import opened
-from better_compute.bootstrap.runtime import Outside
 from tests.better_compute.api.served import served
 from tests.better_compute.cli.conftest import Run
 
