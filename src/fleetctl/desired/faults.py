@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +28,8 @@ IGNORED = "x-"
 """Names at the root of a document that begin so are a place for anchors."""
 _KEY = "[key]"
 """Ends the way to a name in a map that is none of its names."""
+_MINUS_ZERO = re.compile(r"-(?<!\w-)[.0]")
+"""What may be a 0 with a sign. Literal first: the search for one costs next to nothing."""
 
 Kind = Any
 """A type of `shape`, with what it says of itself."""
@@ -155,6 +158,9 @@ def _below(kind: Kind, step: Step) -> Kind:
 def _signs(root: Map) -> Iterator[Fault]:
     """Numbers are written without a sign, but for a priority below 0. What they mean does not tell it, so the text is
     looked at."""
+    text = root.lines.text
+    if "+" not in text and not _MINUS_ZERO.search(text):
+        return
     for path, written in _numbers(root):
         for name, offset in zip(written, written.at[1::2], strict=True):
             value = written[name]

@@ -209,6 +209,8 @@ def test_a_time_is_exact_with_its_offset(time: str, hint: str) -> None:
         ("prices: {NVIDIA H100 80GB HBM3: 2}", "prices.NVIDIA H100 80GB HBM3", "write H100"),
         ("prices: {H100: -2}", "prices.H100", "write 0"),
         ("prices: {H100: -0.0}", "prices.H100", "write 0"),
+        ("prices: {H100: -.0}", "prices.H100", "write 0"),
+        ('prices: {"H100":-0}', "prices.H100", "write 0"),
         ("prices: {H100: +2.1}", "prices.H100", "write 2.1"),
         ("prices: {H100: 1e300}", "prices.H100", "write 1000000"),
         ("prices: {H100: 1.7976931348623157e308}", "prices.H100", "it must be a number from 0 to 1000000"),
