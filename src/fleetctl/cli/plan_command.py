@@ -69,11 +69,12 @@ def command(
     undo: Path | None,
 ) -> int:
     from fleetctl.flow.plan import plan
-    from fleetctl.flow.undo import undo_plan
 
     others = {"--with": beside, "--snapshot": common.request.snapshot, "--out": out, "--expires": lifetime}
     frame.check_undo(undo, common.request, others)
     if undo is not None:
+        from fleetctl.flow.undo import undo_plan  # not above: it knows applies, and most plans are of files
+
         finished = undo_plan(common.request, undo, detailed=detailed)
         return streams.finish(finished, common.format, verbose=common.verbose)
     if lifetime is not None and out is None and common.format.name != "json":

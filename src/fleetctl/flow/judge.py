@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from better_compute.domain.problems import INVALID_INPUT
-from fleetctl import checks, guards, preflight
+from fleetctl import guards, preflight
 from fleetctl import plan as planning
 from fleetctl.consequences import Consequences
 from fleetctl.desired import check
@@ -41,7 +41,10 @@ def judged(session: Session) -> Judged:
     guarded = guards.guarded(does, override, now)
     found = list(guarded.problems)
     # What is wrong in the files comes first: checks ask for what should be there, and may be wrong themselves.
-    if not any(problem.severity == "error" and problem.code == INVALID_INPUT for problem in placed.findings):
+    wrong = any(problem.severity == "error" and problem.code == INVALID_INPUT for problem in placed.findings)
+    if made.comparison.in_force.checks and not wrong:
+        from fleetctl import checks  # not at the top: few fleets have checks
+
         with killable():  # a check may take its time, and nothing is under way yet
             found += checks.problems(does)
     return Judged(placed.with_findings(found), does, guarded.taken)

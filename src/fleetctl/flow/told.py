@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fleetctl.drift import drifted
 from fleetctl.flow.judge import Judged
-from fleetctl.report.forms import PlanReport
 from fleetctl.report.of_plan import of_plan
 from fleetctl.report.parts import Header
 from fleetctl.session.opening import Session
-from fleetctl.together.joint import Together
-from fleetctl.undo import Back
+
+if TYPE_CHECKING:
+    from fleetctl.report.forms import PlanReport
+    from fleetctl.together.joint import Together
+    from fleetctl.undo import Back
 
 
 def header(session: Session, expires_at: int | None = None) -> Header:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from better_compute.domain.policy.secrets import mask, mask_text
 from better_compute.domain.values import Json
@@ -15,13 +15,14 @@ from fleetctl.drift import DriftedOperation, Moved
 from fleetctl.guards import Tally
 from fleetctl.plan import Operation, Plan
 from fleetctl.plan.operation import ACTIONS, Reason
-from fleetctl.report import forms, parts, problems, tenants
-from fleetctl.report.of_together import of_together
-from fleetctl.report.of_undo import of_undo
+from fleetctl.report import parts, problems, tenants
 from fleetctl.report.parts import Header
 from fleetctl.spelling import checksum, seal
-from fleetctl.together.joint import Together
-from fleetctl.undo import Back
+
+if TYPE_CHECKING:
+    from fleetctl.report import forms
+    from fleetctl.together.joint import Together
+    from fleetctl.undo import Back
 
 _KEPT = 256
 _MOST_FOREIGN = 100
@@ -80,8 +81,12 @@ def _sealed(report: forms.PlanReport, header: Header) -> forms.PlanReport:
 def _asked(together: Together | None, back: Back | None, rest_of: str | None) -> forms.AskedOfPlan:
     asked: forms.AskedOfPlan = {}
     if together is not None:
+        from fleetctl.report.of_together import of_together  # not at the top, nor below: few plans have either
+
         asked["together"] = of_together(together)
     if back is not None:
+        from fleetctl.report.of_undo import of_undo
+
         asked["undo"] = of_undo(back)
     if rest_of is not None:
         asked["restOf"] = rest_of

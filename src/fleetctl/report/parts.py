@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from better_compute.domain.policy.secrets import SENSITIVE, is_sensitive_name, mask, mask_text
 from better_compute.domain.policy.urls import mask_message
@@ -14,9 +15,11 @@ from fleetctl.desired import Desired
 from fleetctl.diff import ABSENT, Change
 from fleetctl.identity import Note
 from fleetctl.plan import Inverse, Scope
-from fleetctl.report import forms
 from fleetctl.report.problems import source
 from fleetctl.spelling import FORMAT_VERSION
+
+if TYPE_CHECKING:
+    from fleetctl.report import forms
 
 _NOT_KEPT = "its old value is sensitive and is not kept"
 _NAMES = re.compile(r"[^.\[\]\"]+")

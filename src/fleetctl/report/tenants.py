@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from better_compute.domain.atoms import UNLIMITED
 from fleetctl.consequences import Consequences
@@ -13,8 +14,10 @@ from fleetctl.consequences.ledger import Amount, Ledger, Share, Stock
 from fleetctl.live import Live
 from fleetctl.plan import Operation
 from fleetctl.plan.effects import booked
-from fleetctl.report import forms
 from fleetctl.words import count, joined, listed, unit
+
+if TYPE_CHECKING:
+    from fleetctl.report import forms
 
 _DIGITS = 6
 """Digits of a cost behind the point."""
@@ -127,7 +130,8 @@ def _shifts(
     owner_id = does.live.tenant_id
     if archived:
         found.setdefault(owner_id, ([], []))
-    sizes, shifts = dict[str, int](), list[forms.Shift]()
+    sizes: dict[str, int] = {}
+    shifts: list[forms.Shift] = []
     for tenant_id, (moved, whole) in found.items():
         gone = archived if tenant_id == owner_id else ()
         told = [*_amounts(moved, whole), *_pools(gone, does)]

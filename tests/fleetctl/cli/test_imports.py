@@ -45,6 +45,17 @@ LIGHT = {
     "show nothing.json": {"msgspec"},
 }
 """Command -> what of the heavy it needs."""
+FEW_NEED = {
+    "better_compute.api",
+    "better_compute.service",
+    "better_compute.storage",
+    "fleetctl.apply",
+    "fleetctl.checks",
+    "fleetctl.report.forms",
+    "fleetctl.together",
+    "fleetctl.undo",
+}
+"""What a plan of files alone, without checks and without an embedded control plane, does nothing with."""
 IMPORTED = """\
 import sys
 sys.argv = ["fleetctl", *sys.argv[1:]]
@@ -79,6 +90,14 @@ def test_help_knows_little_of_the_control_plane(command: str) -> None:
     }
 
 
+def test_a_plan_imports_nothing_that_few_plans_need(fleet: Fleet) -> None:
+    fleet.make()
+    assert fleet.on("snapshot", "--out", str(fleet.directory / "live.json")).code == 0
+    modules = imported("plan", "--snapshot", "live.json", cwd=fleet.directory)
+    assert "fleetctl.plan" in modules
+    assert modules & FEW_NEED == set()
+
+
 def test_the_version_imports_not_even_click() -> None:
     modules = imported("--version")
     assert "fleetctl" in modules
@@ -87,5 +106,5 @@ def test_the_version_imports_not_even_click() -> None:
 
 
 def test_what_is_heavy_would_be_seen(fleet: Fleet) -> None:
-    assert all(find_spec(name) for name in HEAVY)
+    assert all(find_spec(name) for name in HEAVY | FEW_NEED)
     assert imported("plan", cwd=fleet.directory) & HEAVY >= {"pydantic", "sqlalchemy", "httpx", "yaml", "fleetctl.plan"}
