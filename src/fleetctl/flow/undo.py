@@ -43,10 +43,11 @@ def undo_plan(request: Request, file: Path, *, detailed: bool = False) -> Finish
 def undo(request: Request, how: How, file: Path) -> Finished:
     """Take back what the report in `file` tells, as far as it has an inverse; nothing, where somebody moved an object
     of it since."""
-    # 1. Read the files, whose guards hold, and the report.
+    # 1. Read the report, before its place is made free for that of this run, and the files, whose guards hold.
+    applied = applied_report(file)
     kept = Kept(how.report_file, "report", how.journal)
     kept.begin(request)
-    files, applied = _read(request), applied_report(file)
+    files = _read(request)
     kept.check(request, files)
 
     # 2. Choose the target; 3. read the live state, and see that the report is of that.

@@ -65,10 +65,11 @@ def nothing(undo: Undo, selection: Selection | None) -> Sentence:
 
 
 def before(undo: Undo) -> Iterator[Sentence]:
-    """How much was taken back before, and how much is not."""
+    """How much need not be taken back, by whatever made that so, and how much is not."""
     if undo["already"]:
-        was = "was" if undo["already"] == 1 else "were"
-        yield (Words(f"{count(undo['already'], 'operation')} {was} taken back before."),)
+        need, they = ("needs", "it") if undo["already"] == 1 else ("need", "they")
+        said = f"{need} no undo: what {they} changed is as it was before"
+        yield (Words(f"{count(undo['already'], 'operation')} {said}."),)
     if undo["left"]:
         is_ = "is" if len(undo["left"]) == 1 else "are"
         yield (Words(f"{count(len(undo['left']), 'operation')} of it {is_} not taken back.", "notice"),)

@@ -112,7 +112,7 @@ class TestApply:
         assert (
             "Applied: 1 operation done (a part of the apply: 1 of its operations outside is still in place)." in shown
         )
-        assert "2 operations were taken back before." in shown
+        assert "2 operations need no undo: what they changed is as it was before." in shown
         assert "2 operations of it are not taken back." in shown
         assert "  archive fra1-old  fra1.yaml:7" in shown
         assert shown[-3].startswith("Revert the files too (that was of commit 0123456789ab): else")

@@ -65,8 +65,8 @@ class LeftOperation(StandingOperation):
 class Undo(TypedDict):
     """What is taken back: the apply that `digest` stands for in the events, whose files were those of `commit`.
     `again`: that took another one back itself, so that what was wished before is so again. `already` counts operations
-    of it that were taken back before; `left` are those that are not, and `outside` those that still stand and are
-    outside of the part that was looked at."""
+    of it whose objects are as before, whoever made them so; `left` are those that are not, and `outside` those that
+    still stand and are outside of the part that was looked at."""
 
     digest: str
     commit: str | None
