@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fleetctl.report.forms import ApplyReport, Outcome, Undo
 
 _SHOWN = 20
+_DONE = ("Done", "Done before")
 _APPROVED = {"plan": "by a plan file", "digest": "by its digest", "hand": "by whoever ran it"}
 _REST = {
     False: "Run the same command again to go on: what is done is not done twice.",
@@ -55,16 +56,23 @@ def outline(report: ApplyReport, *, verbose: bool) -> Outline:
             _waiting("Not started", report["notStarted"], verbose),
             Section(title="Meanwhile", items=tuple(_meanwhile(report["done"]))),
             *((undone.left(undo), undone.standing(undo, verbose=verbose)) if undo else ()),
-            Section(title="Done", items=tuple(_done(report["done"]))) if verbose else None,
-            Section(title="Done before", items=tuple(_done(report["before"]))) if verbose else None,
+            _told(_DONE[0], report["done"], verbose),
+            _told(_DONE[1], report["before"], verbose),
         ),
         closing=(
             *(((_sum(report),),) if undo is None else _taken_back(report, undo)),
+            *_found(report["done"]),
             *_before(report["before"]),
             *(_closing(report) if report["refused"] is None else ((Words(_EARLIER),),)),
             (Words(_digest(report), "strong"), Words(" "), Words(escape(report["digest"]), foreign=True)),
         ),
     )
+
+
+def below_plan(words: Outline, *, verbose: bool) -> Outline:
+    """The report right below its plan, which says whose it is; but for `verbose`, what was done was told as it ran."""
+    sections = words.sections if verbose else tuple(one for one in words.sections if one.title not in _DONE)
+    return words._replace(title=(), facts=(), sections=sections)
 
 
 def _facts(report: ApplyReport) -> Mapping[str, str]:
@@ -139,6 +147,14 @@ def _sum(report: ApplyReport) -> Words:
     return Words(f"{word}: {summary['done']:,} of {count(summary['operations'], 'operation')} done, {rest}.", "bad")
 
 
+def _found(outcomes: Sequence[Outcome]) -> Iterator[Sentence]:
+    """How much this run found done: whose doing that is it does not know."""
+    if found := sum(outcome["found"] for outcome in outcomes):
+        was = "was" if found == 1 else "were"
+        why = "by another run, or by a call whose answer was lost"
+        yield (Words(f"{count(found, 'operation')} {was} done already, {why}."),)
+
+
 def _part(report: ApplyReport) -> str:
     if not report["selection"]:
         return ""
@@ -193,12 +209,20 @@ def _overtaken(alike: Sequence[Outcome]) -> Item:
 
 def _waiting(title: str, outcomes: Sequence[Outcome], verbose: bool) -> Section:
     shown = outcomes if verbose else outcomes[:_SHOWN]
-    more = (
-        (Words(f"and {len(outcomes) - len(shown):,} more (--verbose)", "quiet"),) if len(shown) < len(outcomes) else ()
-    )
-    return Section(
-        title=title, items=tuple(Item(mark="!", subject=named(o), aside=_waits(o)) for o in shown), more=more
-    )
+    items = tuple(Item(mark="!", subject=named(o), aside=_waits(o)) for o in shown)
+    return Section(title=title, items=items, more=_more(outcomes, shown))
+
+
+def _told(title: str, outcomes: Sequence[Outcome], verbose: bool) -> Section:
+    shown = outcomes if verbose else outcomes[:_SHOWN]
+    items = tuple(Item(subject=named(one), aside=_note(one)) for one in shown)
+    return Section(title=title, items=items, more=_more(outcomes, shown))
+
+
+def _more(outcomes: Sequence[Outcome], shown: Sequence[Outcome]) -> Sentence:
+    """How many are not shown, and how to see them; empty: none."""
+    left = len(outcomes) - len(shown)
+    return (Words(f"and {left:,} more (--verbose)", "quiet"),) if left else ()
 
 
 def _waits(outcome: Outcome) -> str:
@@ -211,10 +235,6 @@ def _meanwhile(outcomes: Sequence[Outcome]) -> Iterator[Item]:
         if outcome["meanwhile"]:
             notes = tuple(Words(f"! {escape(sentence)}", "notice", foreign=True) for sentence in outcome["meanwhile"])
             yield Item(mark="!", subject=named(outcome), where=place(outcome["source"]), notes=notes, alarm=True)
-
-
-def _done(outcomes: Sequence[Outcome]) -> Iterator[Item]:
-    yield from (Item(subject=named(outcome), aside=_note(outcome)) for outcome in outcomes)
 
 
 def note(outcome: Outcome) -> str:

@@ -176,6 +176,22 @@ class TestApply:
         report = an_apply(an_outcome(found=True))
         assert "  offer fra1-a to acme (already as wished)" in lines(report, verbose=True)
 
+    def test_what_was_done_is_listed_but_right_below_the_lines_that_told_it(self) -> None:
+        report = an_apply(*(an_outcome(n=n, key=f"p{n}") for n in range(25)))
+        shown = lines(report)
+        at = shown.index("Done")
+        assert shown[at + 1] == "  offer p0 to acme"
+        assert shown[at + 21] == "  and 5 more (--verbose)"
+        assert "Done" not in lines(report, below_plan=True)
+        assert "  offer p24 to acme" in lines(report, below_plan=True, verbose=True)
+
+    def test_what_was_found_done_is_counted_for_another_run_may_have_done_it(self) -> None:
+        said = "by another run, or by a call whose answer was lost."
+        found = an_outcome(found=True), an_outcome(n=2, found=True), an_outcome(n=3)
+        assert f"2 operations were done already, {said}" in lines(an_apply(*found), below_plan=True)
+        assert f"1 operation was done already, {said}" in lines(an_apply(*found[1:]), below_plan=True)
+        assert not any("already" in line for line in lines(an_apply(found[2])))
+
     def test_progress_is_one_line(self) -> None:
         assert text.progress_line(an_outcome(), 3, 12) == "[ 3/12] done    offer fra1-a to acme"
         failed = an_outcome("failed", problem=a_problem(message="a\nb"))

@@ -20,7 +20,9 @@ def render(report: Report, look: Look = PLAIN) -> str:
     Lines go on below themselves where the window does not hold them."""
     words, width = outline(report, verbose=look.verbose), look.width
     if look.below_plan and words.kind == "apply":
-        words = words._replace(title=(), facts=())
+        from fleetctl.outline.applied import below_plan  # not at the top: few commands apply
+
+        words = below_plan(words, verbose=look.verbose)
     shown = (inert(line) for line in lines.lines(words, Style(look.colour, width)))
     if width is not None:
         shown = (part for line in shown for part in wrapped(line, width))
