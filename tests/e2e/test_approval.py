@@ -135,6 +135,14 @@ def test_a_report_is_no_plan_file(home: Home, tmp_path: Path) -> None:
     assert (ran.code, "is the report of an apply, and a plan file is meant" in ran.err) == (1, True)
 
 
+def test_a_journal_is_no_plan_file(home: Home, tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    home.apply("--journal", journal)
+    with unchanged(home):
+        ran = home.run("apply", "--plan", journal)
+    assert (ran.code, "is the journal of an apply, and a plan file is meant" in ran.err) == (1, True)
+
+
 def test_a_plan_file_that_is_not_there_is_an_error(home: Home, tmp_path: Path) -> None:
     with unchanged(home):
         assert home.run("apply", "--plan", tmp_path / "none.json").code == 1

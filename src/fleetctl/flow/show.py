@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from better_compute.domain.problems import ComputeError
 from fleetctl.errors import EXIT_ERROR, EXIT_OK, Stop
 from fleetctl.flow.finished import Finished
 from fleetctl.machine import disk
@@ -22,4 +24,8 @@ def show(file: Path, stdin: Callable[[], bytes]) -> Finished:
     except OSError as error:
         raise Stop(EXIT_ERROR, f"{file} cannot be read: {error.strerror}") from error
     # 2. See that it is whole; 3. say it.
-    return Finished(read_report(data), EXIT_OK)
+    try:
+        return Finished(read_report(data), EXIT_OK)
+    except ComputeError as error:
+        name = "stdin" if file == _STDIN else file
+        raise ComputeError(*(replace(one, message=f"{name}: {one.message}") for one in error.problems)) from error

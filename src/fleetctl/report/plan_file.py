@@ -56,9 +56,10 @@ def saved_plan(path: Path) -> SavedPlan:
 
 
 def _another_kind(data: bytes) -> str | None:
-    """The kind of report that a file is, whole and as it was written, where that is no plan; else None."""
-    if kind_of(data) in (None, "plan"):
-        return None
+    """What a file is, whole and as it was written: the kind of a report, or `journal`; None where it may be a plan."""
+    kind = kind_of(data)
+    if kind in (None, "plan", "journal"):
+        return kind if kind == "journal" else None
     with suppress(ComputeError):
         return read_report(data)["kind"]
     return None

@@ -14,7 +14,13 @@ from fleetctl.spelling import FORMAT_VERSION, canonical_text, checksum
 _ALTERED = "the plan does not match its digest"
 _NOT_WRITTEN = "it is not, to the byte, what an apply wrote: it was altered"
 _NEW_PLAN = "make a new plan: this file was altered, cut short, or not written by this build"
-_CALLED = {"plan": "a plan", "apply": "the report of an apply", "drift": "a report of drift"}
+_JOURNAL = "journal"
+_CALLED = {
+    "plan": "a plan",
+    "apply": "the report of an apply",
+    "drift": "a report of drift",
+    _JOURNAL: "the journal of an apply",
+}
 _HINT = "name a file as the run wrote it: by `--out`, by `apply --report`, or what `--format json` printed"
 
 
@@ -42,12 +48,21 @@ def read_plan(data: bytes) -> forms.PlanReport:
 
 
 def kind_of(data: bytes) -> str | None:
-    """The kind of report that a file says it is; None where it says none."""
+    """The kind of report that a file says it is, or `journal`, which is kept beside one; None where it says none."""
     try:
         kind = msgspec.json.decode(data, type=dict[str, Any]).get("kind")
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return None
+        return _JOURNAL if _is_journal(data) else None
     return kind if isinstance(kind, str) and kind in _forms() else None
+
+
+def _is_journal(data: bytes) -> bool:
+    """Whether what is no JSON is what `apply --journal` keeps: a JSON line for each attempt."""
+    try:
+        line = msgspec.json.decode(data.partition(b"\n")[0], type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return False
+    return line.keys() >= {"time", "plan", "event"}
 
 
 def called(kind: str) -> str:
@@ -69,7 +84,8 @@ def read_report(data: bytes) -> forms.Report:
         report: forms.Report = msgspec.convert(document, form)
         altered = report["kind"] == "apply" and (file_bytes(report) != data or checksum(report) != report["checksum"])
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise _refused(f"it is no whole report: {error}") from error
+        why = f"it is {called(_JOURNAL)}, and no report" if _is_journal(data) else f"it is no whole report: {error}"
+        raise _refused(why) from error
     if report != document:
         raise _refused(f"it holds what no report of kind {kind} does")
     if altered:

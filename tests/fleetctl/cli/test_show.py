@@ -61,6 +61,26 @@ def test_what_was_altered_or_is_not_there_is_an_error(fleet: Fleet, plan: Path) 
     assert (ran.code, "cannot be read: No such file" in ran.err) == (1, True)
 
 
+def test_what_is_no_report_is_named(fleet: Fleet, plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = plan.parent / "journal.jsonl"
+    assert fleet.on("apply", "--yes", "--journal", str(journal)).code == 0
+    assert f"{journal}: it is the journal of an apply, and no report" in fleet("show", str(journal)).err
+    plan.write_text("{")
+    assert f"{plan}: it is no whole report" in fleet("show", str(plan)).err
+    with plan.open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert "stdin: it is no whole report" in fleet("show", "-").err
+
+
+def test_what_an_apply_did_is_told_when_its_report_is_shown(fleet: Fleet, tmp_path: Path) -> None:
+    """While it runs each operation has its line; nobody has those any more who asks what to take back."""
+    report = tmp_path / "report.json"
+    ran = fleet.on("apply", "--yes", "--report", str(report))
+    assert (ran.code, "\nDone\n" in ran.out) == (0, False)
+    shown = fleet("show", str(report)).out
+    assert "\nDone\n  create fra1-a\n" in shown
+
+
 class TestMaxBytes:
     def test_goes_with_markdown_alone(self, fleet: Fleet) -> None:
         for flags in ((), ("--format", "json")):

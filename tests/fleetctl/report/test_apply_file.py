@@ -71,3 +71,11 @@ def test_another_kind_of_report_is_no_altered_one(tmp_path: Path) -> None:
     with pytest.raises(ComputeError) as error:
         applied_report(written(tmp_path, a_plan()))
     assert "is a plan, and the report of an apply is meant" in error.value.problems[0].message
+
+
+def test_a_journal_is_no_altered_report(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    journal.write_text('{"time": 1, "plan": "a", "event": "begin"}\n{"time": 2, "plan": "a", "event": "done"}\n')
+    with pytest.raises(ComputeError) as error:
+        applied_report(journal)
+    assert "is the journal of an apply, and the report of an apply is meant" in error.value.problems[0].message

@@ -10,7 +10,7 @@ import pytest
 from better_compute.domain.problems import ComputeError
 from fleetctl.outline import outline
 from fleetctl.report import forms
-from fleetctl.report.saved import file_bytes, read_report
+from fleetctl.report.saved import file_bytes, kind_of, read_report
 from fleetctl.spelling import checksum
 from tests.fleetctl.render.reports import a_plan, an_apply, every_kind
 
@@ -58,6 +58,15 @@ def test_the_report_of_an_apply_that_was_altered_is_not() -> None:
     assert "not, to the byte, what an apply wrote" in refusal(data + b"\n")
     for name in set(a_saved_apply()) - {"kind"}:
         refusal({key: value for key, value in a_saved_apply().items() if key != name})
+
+
+def test_a_journal_is_no_report_and_is_called_what_it_is() -> None:
+    line = json.dumps({"time": 1, "plan": "a" * 64, "event": "begin", "change": {}}).encode() + b"\n"
+    assert refusal(line * 2).startswith("it is the journal of an apply, and no report ")
+    assert kind_of(line * 2) == "journal"
+    for other in (b"{}\n" + line, b"time\n" + line):
+        assert "it is no whole report" in refusal(other)
+        assert kind_of(other) is None
 
 
 @pytest.mark.parametrize("kind", OTHERS)
