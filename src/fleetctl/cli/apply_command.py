@@ -75,7 +75,7 @@ def command(
 
     _check(common.request, plan_file, undo, how)
     asks = not (yes or plan_file is not None or expect is not None)
-    dialogue = Dialogue(common, approved=not asks)
+    dialogue = Dialogue(common, approved=not asks, undoes=undo is not None)
     tell = dialogue.progress.tell
     orders = How(plan_file=plan_file, expect=expect, approve=dialogue.approve, asks=asks, progress=tell, **how)
     with dialogue.progress:

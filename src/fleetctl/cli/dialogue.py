@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 
 class Dialogue:
-    """`approved`: the plan is approved already, and is shown all the same."""
+    """`approved`: the plan is approved already, and is shown all the same. `undoes`: it is of no plan file."""
 
-    def __init__(self, common: Common, *, approved: bool) -> None:
+    def __init__(self, common: Common, *, approved: bool, undoes: bool) -> None:
         """Raises click.UsageError where there is nobody to ask."""
         if not approved and not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise click.UsageError("without a terminal to ask on, one of --yes, --plan and --expect is needed")
+            ways = "--yes and --expect" if undoes else "--yes, --plan and --expect"
+            raise click.UsageError(f"without a terminal to ask on, one of {ways} is needed")
         self._common, self._approved = common, approved
         self.progress = Progress(verbose=common.verbose, is_told=common.format.for_people)
 
@@ -39,7 +40,10 @@ class Dialogue:
             return True
         try:
             streams.say('Type "yes" to apply this plan: ')
-            return sys.stdin.readline().strip() == "yes"
+            answer = sys.stdin.readline()
+            if not answer.endswith("\n"):
+                streams.say("\n")  # there is no answer, and nothing ended the line of the question
+            return answer.strip() == "yes"
         except (KeyboardInterrupt, SystemExit) as signal:
             streams.say("\n")
             name = "SIGTERM" if isinstance(signal, SystemExit) else "SIGINT"

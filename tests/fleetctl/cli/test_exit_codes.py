@@ -268,7 +268,8 @@ class TestUsage:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (["apply"], "without a terminal"),
+            (["apply"], "without a terminal to ask on, one of --yes, --plan and --expect is needed"),
+            (["apply", "--undo", "report.json"], "without a terminal to ask on, one of --yes and --expect is needed"),
             (["plan", "--allow", "archives=1"], "--allow needs --reason"),
             (["plan", "--allow", "archive=1", "--reason", "x"], 'did you mean "archives"?'),
             (["plan", "--allow", "archives", "--reason", "x"], "such as archives=3"),
