@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from better_compute.domain.problems import Problem
+from better_compute.domain.problems import Problem, did_you_mean
 from fleetctl.errors import FilesError
 from fleetctl.files.document import Documents
 from fleetctl.files.reader import read_text
@@ -16,6 +17,8 @@ from fleetctl.files.walk import FoundFile, Listing, file_problem, inside, last_n
 
 FIRST = ("fleet.yaml", "fleet.yml")
 """The names of the file that usually holds the root fields."""
+_NEAR = 1000
+"""Among so many names beside a missing one it is looked for another one that is meant."""
 
 
 def fleet_files(path: Path) -> list[FoundFile]:
@@ -68,8 +71,20 @@ def _file(path: Path) -> _Reader:
     if os.path.islink(name) and not inside(real, os.path.realpath(path.parent)):
         message, hint = "the link leads out of its directory", "name the file itself"
         return reader.checked([file_problem(shown, "files.link", message, hint)], shown)
+    if not os.path.lexists(real):
+        message = "cannot be read: no such file or directory"
+        return reader.checked([file_problem(shown, "files.unreadable", message, _near(path))], shown)
     reader.read([FoundFile(shown, real)])
     return reader.checked([], shown)
+
+
+def _near(path: Path) -> str:
+    """What to do where nothing has this name: something beside it may have almost that."""
+    with suppress(OSError):
+        names = sorted(name for name in os.listdir(path.parent) if not name.startswith("."))
+        if near := did_you_mean(path.name, map(shown_name, names[:_NEAR])):
+            return near
+    return "check that it exists and that you may read it"
 
 
 def _is_stream(name: str) -> bool:

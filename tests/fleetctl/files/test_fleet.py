@@ -87,8 +87,16 @@ def test_a_file_without_a_document_is_an_error_alone_and_harmless_among_others(t
 def test_an_empty_directory_and_a_missing_path_are_errors(tmp_path: Path) -> None:
     assert where(refused(tmp_path)) == [(str(tmp_path), "files.empty")]
     assert where(refused(tmp_path / "nothing")) == [("nothing", "files.unreadable")]
+    assert refused(tmp_path / "nothing")[0].hint == "check that it exists and that you may read it"
+    assert refused(tmp_path / "no" / "nothing")[0].hint == "check that it exists and that you may read it"
     (tmp_path / "README.md").write_text("no fleet")
     assert where(refused(tmp_path)) == [(str(tmp_path), "files.empty")]
+
+
+def test_of_a_path_that_is_missing_the_nearest_name_beside_it_is_told(tmp_path: Path) -> None:
+    for name in ("fleet", ".fleets", "other"):
+        (tmp_path / name).mkdir()
+    assert refused(tmp_path / "fleets")[0].hint == 'did you mean "fleet"?'
 
 
 def test_the_problems_of_all_files_are_reported_in_the_order_of_files_and_lines(tmp_path: Path) -> None:
