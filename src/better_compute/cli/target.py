@@ -90,7 +90,8 @@ class Target:
             return str(self.server or os.environ[SERVER])
         database = self.database or os.environ.get(DATABASE)
         if not database:
-            raise click.UsageError("which control plane? Give --server URL, or --database URL and --as IDENTITY")
+            ways = f"Give --server URL, or --database URL and --as IDENTITY; or set {SERVER} or {DATABASE}"
+            raise click.UsageError(f"which control plane? {ways}")
         return Embedded(database, create=False, billing=os.environ.get(BILLING) or None)
 
     def _token(self) -> str:

@@ -98,6 +98,7 @@ def test_the_help_of_a_group_cuts_no_sentence(cli: Run) -> None:
         (["machines", "list"], "there is no command 'machines'"),
         (["pools", "list", "--limt", "3"], "--limit"),
         (["pools", "list"], "which control plane? Give --server URL, or --database URL and --as IDENTITY"),
+        (["pools", "list", "--as", "a"], "; or set BETTER_COMPUTE_SERVER or BETTER_COMPUTE_DATABASE"),
         (["pools", "list", "--server", "http://x", "--database", "y"], "give --server or --database, not both"),
         (["pools", "list", "--database", "y"], "say who asks: --as IDENTITY"),
         (["pools", "list", "--server", "http://x"], "who asks? Set BETTER_COMPUTE_TOKEN, or give --token-file"),
