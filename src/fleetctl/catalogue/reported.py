@@ -71,7 +71,7 @@ _STANDS: Final[Entries] = {
     "pending": Entry(
         "The files are ahead: nobody applied them yet, or what was applied was taken back by `apply --undo`.",
         "The last change of the object was by this fleet.",
-        _APPLY,
+        "Apply the files; or revert them too, where an undo took the change back.",
     ),
     "removed": Entry(
         "It is live, of this fleet, and no entry names it; in a comparison: one fleet alone has it.",

@@ -225,6 +225,10 @@ class TestAName:
         assert lines[0] == "The rule yaml.tab"
         assert [line.split()[0] for line in lines[1:4]] == ["says", "why", "do"]
 
+    def test_of_what_is_pending_leads_both_ways_where_an_undo_took_it_back(self, fleet: Fleet) -> None:
+        do = explained(fleet, "pending")["topic"]["act"]
+        assert do == "Apply the files; or revert them too, where an undo took the change back."
+
     def test_of_a_check_is_explained_by_the_files(self, fleet: Fleet) -> None:
         fleet.write(POLICIES)
         topic = explained(fleet, "check.whole")["topic"]
