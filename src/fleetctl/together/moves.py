@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from posixpath import basename
 
 from fleetctl.base.revisions import Files
 
@@ -11,24 +12,31 @@ _MOST = 10_000
 """Pairs of files that are compared by their lines; of more, as where a whole fleet is laid out anew, those alone are
 followed that were moved as they are."""
 _ALIKE = 0.5
+_ALIKE_BY_NAME = 0.75
+"""The share that is enough of a file that has another folder and its own name there, whatever else is as like."""
 
 
 def moves(was: Files, now: Files) -> dict[str, str]:
-    """The name that each file has now which had another: with the same content, or with half of it at least. Of several
-    that are as like the first by name is it."""
+    """The name that each file has now which had another: with the same content, else with most of it in another folder
+    under the name that it had there, else with half of it at least. Of several that are as like the first by name is
+    it."""
     gone = {name: was[name] for name in sorted(was.keys() - now.keys())}
     new = {name: now[name] for name in sorted(now.keys() - was.keys())}
     found = _as_they_are(gone, new)
-    lost = {name: Counter(data.splitlines(keepends=True)) for name, data in gone.items() if name not in found}
     taken = set(found.values())
-    came = {name: Counter(data.splitlines(keepends=True)) for name, data in new.items() if name not in taken}
+    lost = {name: _Lines(data) for name, data in gone.items() if name not in found}
+    came = {name: _Lines(data) for name, data in new.items() if name not in taken}
+    for old, name in _by_name(lost, came):
+        if lost[old].share(came[name]) >= _ALIKE_BY_NAME:
+            found[old] = name
+            del lost[old], came[name]
     if len(lost) * len(came) > _MOST:
         return found
-    alike = [(-_share(one, other), old, name) for old, one in lost.items() for name, other in came.items()]
+    alike = [(-one.share(other), old, name) for old, one in lost.items() for name, other in came.items()]
     for share, old, name in sorted(alike):
-        if -share >= _ALIKE and old not in found and name not in taken:
+        if -share >= _ALIKE and old in lost and name in came:
             found[old] = name
-            taken.add(name)
+            del lost[old], came[name]
     return found
 
 
@@ -44,10 +52,28 @@ def _as_they_are(gone: Files, new: Files) -> dict[str, str]:
     return {old: names[data].pop() for old, data in gone.items() if data and names[data]}
 
 
-def _share(one: Counter[bytes], other: Counter[bytes]) -> float:
-    """The share of the longer one that is in both, by bytes of whole lines."""
-    return _size(one & other) / max(_size(one), _size(other), 1)
+def _by_name(lost: Iterable[str], came: Iterable[str]) -> list[tuple[str, str]]:
+    """Files that alone have their name, without its folder, on each side."""
+    one, other = _alone(lost), _alone(came)
+    return [(old, other[name]) for name, old in one.items() if name in other]
 
 
-def _size(lines: Counter[bytes]) -> int:
-    return sum(len(line) * count for line, count in lines.items())
+def _alone(files: Iterable[str]) -> dict[str, str]:
+    listed = list(files)
+    count = Counter(map(basename, listed))
+    return {basename(file): file for file in listed if count[basename(file)] == 1}
+
+
+class _Lines:
+    """Whole lines of a file, in any order."""
+
+    def __init__(self, data: bytes) -> None:
+        self._count = Counter(data.splitlines(keepends=True))
+        self._size = len(data)
+
+    def share(self, other: _Lines) -> float:
+        """The share of the longer one that is in both, by bytes."""
+        longer = max(self._size, other._size, 1)
+        if min(self._size, other._size) < _ALIKE * longer:
+            return 0.0
+        return sum(len(line) * count for line, count in (self._count & other._count).items()) / longer
