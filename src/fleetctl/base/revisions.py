@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def revisions(path: Path, refs: Sequence[str], *, caller: str | None) -> Revisio
     directory = path if path.is_dir() else path.parent
     asked = {shown_name(ref): git.commit_at(directory, ref) for ref in sorted(refs)}
     names = {commit: ref for ref, commit in reversed(asked.items())}
-    seen, reading, found = [git.commit_at(directory, "HEAD")], _Reading(path, directory, caller), {}
+    seen, reading, found = [git.commit_at(directory, "HEAD")], _Reading(path, directory, caller, names), {}
     for commit in git.independent(directory, names):
         ref = names[commit]
         left = git.merge_bases(directory, ref, commit, seen)
@@ -79,11 +79,12 @@ def mark(ref: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Reads each commit once."""
+    """Reads each commit once. `tips` are those that were asked for."""
 
     path: Path
     directory: Path
     caller: str | None
+    tips: Collection[str]
     _read: dict[str, tuple[Desired | None, Files]] = field(default_factory=dict)
     _held: dict[str, Files] = field(default_factory=dict)
     _rows: dict[tuple[str, ...], tuple[Revision, ...]] = field(default_factory=dict)
@@ -101,9 +102,17 @@ class _Reading:
             try:
                 self._read[commit] = files_of(self.path, commit, name, marked, self.caller)
             except UnreadableError as error:
-                message, hint = f"the fleet at {name} cannot be read", "repair it there, or leave the revision out"
-                raise Stop(EXIT_ERROR, message, error.told, hint, "together.files") from error
+                message = f"the fleet at {name} cannot be read"
+                raise Stop(EXIT_ERROR, message, error.told, self._repair(commit), "together.files") from error
         return self._read[commit][0]
+
+    def _repair(self, commit: str) -> str:
+        """What may be done of a fleet with faults: one at which histories went apart stays as it is."""
+        if commit in self.tips:
+            return "repair it there, or leave the revision out"
+        return (
+            "merge what repaired it into both, so that they went apart after that, or leave the revision out"
+        )
 
     def row(self, ref: str, commits: Sequence[str], deep: int = 1) -> tuple[Revision, ...]:
         """The commits from which `ref`, or one of a row, went apart. One that has the files of an earlier one brings

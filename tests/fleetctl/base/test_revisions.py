@@ -131,6 +131,20 @@ def test_files_with_faults_are_told_with_the_revision_and_the_line(repository: R
     assert raised.value.message == f"the fleet at broken ({commit[:12]}) cannot be read"
     assert raised.value.rule == "together.files"
     assert raised.value.details[0].startswith("more.yaml:2:8: ")
+    assert raised.value.hint == "repair it there, or leave the revision out"
+
+
+def test_faults_where_they_went_apart_are_told_with_what_can_be_done_of_them(repository: Repository) -> None:
+    repository.git("checkout", "-q", "main")
+    commit = repository.commit(**{"fleet/more": "apiVersion: fleet/v1\npools: 7\n"})
+    for name in ("x", "y"):
+        repository.git("checkout", "-q", "-b", name, "main")
+        repository.git("rm", "-q", "fleet/more.yaml")
+        repository.commit(**{f"fleet/{name}": "pools: []\n"})
+    with pytest.raises(Stop) as raised:
+        _ = found(repository, "x")["x"].left[0].desired
+    assert raised.value.message == f"the fleet at {commit[:12]}, where x went its own way, cannot be read"
+    assert (raised.value.hint or "").startswith("merge what repaired it into both")
 
 
 def test_one_that_is_not_fetched_is_an_error(repository: Repository) -> None:
