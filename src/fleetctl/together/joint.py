@@ -204,6 +204,8 @@ def _about(path: str, named: Mapping[str, set[str]]) -> set[str]:
 
 def _touching(part: Part, pools: Collection[str]) -> Source | None:
     """The first place at which a part touches one of these pools."""
+    if len(pools) == 1:  # as of most problems, of which there may be as many as pools
+        return next((part.touches[pool_id] for pool_id in pools if pool_id in part.touches), None)
     return next((source for pool_id, source in part.touches.items() if pool_id in pools), None)
 
 

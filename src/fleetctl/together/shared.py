@@ -3,40 +3,33 @@ claims of names, reach what others wrote."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
-from typing import Any
 
 from better_compute.domain.problems import BLOCKED, CONFLICT, UNCHECKED, Problem, Source
 from fleetctl.desired import PoolEntry
-from fleetctl.errors import FilesError
-from fleetctl.files import Document, read_text
 from fleetctl.spelling import canonical_json
 from fleetctl.together import fields as parts
 from fleetctl.together.joint import Joint, Party, at_hand, plain
 from fleetctl.together.merging import Merging
-from fleetctl.together.union import Side, Union
+from fleetctl.together.places import Places
+from fleetctl.together.union import Union
 from fleetctl.words import joined, listed
 
 _RULE = "together.shared"
 _TWICE = "fleet.twice"
-_OWN = frozenset({"apiVersion", "pools", "offers", "guards", "checks"})
-"""Root fields that are put together one by one, so that a change of one reaches nothing that another side wrote."""
-_ALIAS = re.compile(rb"(?m)(?:^|[\s\[{,])\*\S")
 _FIRST = "merge one of them first, and plan again with the rest"
-_Places = dict[str | None, Source | None]
 
 
 def shared(union: Union, merging: Merging, is_selected: Callable[[str], bool]) -> list[Joint]:
     """What is wrong with the merged files, or what they make of entries, or that neither is known. `merging` has the
     same sides put together by entries; of these the selected ones are looked at, by id."""
+    places = Places(union)
     if union.clash:
-        return [*_claimed(merging, union), *_unknown(union)]
+        return [*_claimed(merging, union), *_unknown(union, places)]
     if union.desired is None:
         is_told = any(clash.twice for clash in merging.clashes.values())
-        return [_invalid(each, union) for each in union.problems if not (is_told and _is_entry(each))]
+        return [_invalid(each, places) for each in union.problems if not (is_told and _is_entry(each))]
     clashing = {clash.entry.pool_id for clash in merging.clashes.values()}
     merged, wished = union.desired.entries, merging.desired.entries
     turned: dict[tuple[tuple[str, ...], tuple[str | None, ...]], list[PoolEntry]] = {}
@@ -48,7 +41,7 @@ def shared(union: Union, merging: Merging, is_selected: Callable[[str], bool]) -
         assert entry is not None
         wishing = tuple(_wishing(pool_id, one or other, union))
         turned.setdefault((_becomes(one, other), wishing), []).append(entry)
-    return [_turned(entries, what, wishing, union) for (what, wishing), entries in turned.items()]
+    return [_turned(entries, what, wishing, places) for (what, wishing), entries in turned.items()]
 
 
 def _claimed(merging: Merging, union: Union) -> list[Joint]:
@@ -61,7 +54,7 @@ def _claimed(merging: Merging, union: Union) -> list[Joint]:
 
 
 def _twice(key: str, entries: list[PoolEntry], union: Union) -> Joint:
-    found: _Places = {}
+    found: dict[str | None, Source | None] = {}
     for entry in entries:
         for ref in _wishing(entry.pool_id, entry, union):
             found.setdefault(ref, plain(entry.place.source(), ref))
@@ -72,9 +65,9 @@ def _twice(key: str, entries: list[PoolEntry], union: Union) -> Joint:
     return Joint(problem, parties)
 
 
-def _unknown(union: Union) -> list[Joint]:
+def _unknown(union: Union, places: Places) -> list[Joint]:
     """That the files cannot be merged here, where a side changed what entries share: what was not looked at is told."""
-    changed = {side.ref: [*_changes(side, may_alias=True)] for side in union.sides if side.desired}
+    changed = {side.ref: [*places.changes(side, may_alias=True)] for side in union.sides if side.desired}
     if not any(changed.values()):
         return []
     wrote = {side.ref: {entry.key or entry.pool_id for entry in side.wrote()} for side in union.sides}
@@ -86,7 +79,7 @@ def _unknown(union: Union) -> list[Joint]:
         f"{files} cannot be merged line by line, so that the merged files were not read: entries were put together"
         f" field by field, and not looked at is {joined(missed)}"
     )
-    found: _Places = {side.ref: _place(side) for side in union.sides if side.changed()}
+    found = places.of_changes()
     parties = _parties(found)
     return [Joint(Problem(UNCHECKED, _RULE, message, "", _FIRST, "unchecked", at_hand(parties)), parties)]
 
@@ -103,24 +96,21 @@ def _is_entry(problem: Problem) -> bool:
     return problem.rule == _TWICE and problem.path.startswith(("pools", "offers"))
 
 
-def _invalid(problem: Problem, union: Union) -> Joint:
+def _invalid(problem: Problem, places: Places) -> Joint:
     """What is wrong with the merged files, and with those of no side: the line is told in the files of those who wrote
     it, and of the others what they changed."""
-    found: _Places = {}
-    if source := problem.source:
-        lines = {side.ref: _line(source, union, side) for side in union.sides if source.file in side.changed()}
-        found = {ref: line for ref, line in lines.items() if line}
+    found = places.of_line(problem.source) if problem.source else {}
     if len(found) < 2:
-        found = {side.ref: _place(side) for side in union.sides if side.changed()} | found
+        found = places.of_changes() | found
     parties = _parties(found)
     return Joint(replace(problem, hint=problem.hint or _FIRST, source=at_hand(parties)), parties)
 
 
-def _turned(entries: list[PoolEntry], what: tuple[str, ...], wishing: Iterable[str | None], union: Union) -> Joint:
+def _turned(entries: list[PoolEntry], what: tuple[str, ...], wishing: Iterable[str | None], places: Places) -> Joint:
     """That the merged files make something else of entries than those wish who wrote them."""
     pool_id, names = entries[0].pool_id, [entry.key or entry.pool_id for entry in entries]
-    found: _Places = {side.ref: _place(side) for side in union.sides if _changes(side)}
-    for side in union.sides:
+    found = places.of_shared()
+    for side in places.union.sides:
         if side.ref in wishing and side.desired:
             found[side.ref] = plain(side.desired.entries[pool_id].place.source(), side.ref)
     parties = _parties(found)
@@ -144,74 +134,5 @@ def _wishing(pool_id: str, entry: PoolEntry | None, union: Union) -> Iterable[st
     return (ref for ref, entries in fleets if pool_id in entries and parts.same(entries[pool_id], entry))
 
 
-def _parties(found: _Places) -> tuple[Party, ...]:
+def _parties(found: Mapping[str | None, Source | None]) -> tuple[Party, ...]:
     return tuple(Party(ref, found[ref]) for ref in sorted(found, key=lambda ref: ref or ""))
-
-
-def _place(side: Side) -> Source | None:
-    """Where a side changed what entries share; else its first line that is new, of files that are new where it has
-    some."""
-    if changes := _changes(side):
-        return next(filter(None, changes.values()), None)
-    for file in sorted(side.changed(), key=lambda file: any(file in had for had in side.had)):
-        was = {line for had in side.had for line in had.get(file, b"").split(b"\n")}
-        lines = side.files.get(file, b"").split(b"\n")
-        for number, line in enumerate(lines, 1):
-            if line not in was:
-                return Source(file, number)
-    return None
-
-
-def _changes(side: Side, *, may_alias: bool = False) -> dict[str, Source | None]:
-    """What a side changed and entries share, with the places of its root fields: `policies.standard`, `exclude`, and
-    `forEach of p-${site}`; where files are not merged, also what stands for an alias may be changed."""
-    found: dict[str, Source | None] = {}
-    for file in side.changed():
-        now, was = _roots(side.files.get(file, b""), file), [_roots(had.get(file, b""), file) for had in side.had]
-        for name in dict.fromkeys((*now, *(name for each in was for name in each))):
-            if all(now.get(name, (None,))[0] != each.get(name, (None,))[0] for each in was):
-                found.setdefault(name, now[name][1] if name in now else None)
-        if may_alias and _ALIAS.search(side.files.get(file, b"")):
-            found.setdefault("anchors", Source(file, 1))
-    return found
-
-
-def _roots(data: bytes, file: str) -> Mapping[str, tuple[str, Source]]:
-    """The spelling of all that entries share, and the place of the root field that it is in."""
-    try:
-        documents: Iterable[Document] = read_text(data, file)
-    except FilesError:
-        return {}
-    found: dict[str, tuple[str, Source]] = {}
-    for document in documents:
-        for name, value, source in _said(document):
-            before = found.get(name)
-            text = (before[0] if before else "") + str(canonical_json(value))
-            found[name] = text, before[1] if before else source
-    return dict(sorted(found.items()))
-
-
-def _said(document: Document) -> Iterator[tuple[str, Any, Source]]:
-    """What entries share, in parts: of a map each name by itself."""
-    for name in document.root.keys() - _OWN:
-        value, source = document.root[name], document.source((name,), key=True)
-        if isinstance(value, dict) and value:
-            yield from ((f"{name}.{each}", one, source) for each, one in value.items())
-        else:
-            yield name, value, source
-    pools = document.root.get("pools")
-    for number, entry in enumerate(pools if isinstance(pools, list) else ()):
-        if isinstance(entry, dict) and "forEach" in entry:
-            yield f"forEach of {entry.get('idempotencyKey')}", entry, document.source(("pools", number))
-
-
-def _line(source: Source, union: Union, side: Side) -> Source | None:
-    """Where a line of the merged files stands in those of a side; None where it has no such line."""
-    merged, own = (files.get(source.file, b"") for files in (union.files, side.files))
-    if merged == own:
-        return source
-    one, other = merged.split(b"\n"), own.split(b"\n")
-    for at, to, size in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
-        if at < source.line <= at + size:
-            return replace(source, line=source.line - at + to)
-    return None
