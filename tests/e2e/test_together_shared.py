@@ -278,3 +278,31 @@ def test_one_file_whose_name_is_not_utf_8_is_merged_too(shared: Shared) -> None:
         shared.repository.commit()
     ran = fleetctl("plan", shared.home.directory / name, "--with", "x", "--format", "json")
     assert (ran.code, rules(ran.report)) == (0, [])
+
+
+@pytest.mark.parametrize("gone", [[], [entry("old", [], policyRef="standard", archived=True)]])
+def test_a_pool_that_one_takes_away_and_a_policy_that_another_changes_do_not_contradict_each_other(
+    shared: Shared, gone: list[dict[str, Any]]
+) -> None:
+    shared.side("x", {"fleet": shared.root(policies={"standard": {"maxLeaseHours": 6}})})
+    shared.side("own", {"old": {"pools": [*gone, entry("new", {"acme": 1})]}})
+    assert [found for found in rules(shared.plan("x")) if found[0] == "error"] == []
+    shared.repository.git("checkout", "-q", "x")
+    assert [found for found in rules(shared.plan("own")) if found[0] == "error"] == []
+    assert shared.merge("own").code in (0, 3)
+
+
+@pytest.mark.parametrize("names", [{"caller": "sa_other"}, {"tenantId": "acme"}])
+def test_what_all_have_under_another_caller_than_before_is_what_they_had(shared: Shared, names: Any) -> None:
+    shared.repository.git("checkout", "-q", "main")
+    pools = [entry("old", {"initech": 1}, policyRef="standard"), entry("racked", {"globex": 8})]
+    shared.put({"fleet": {**shared.root(**STANDARD), **names}, "old": {"pools": pools}})
+    shared.side("x", {"fleet": shared.root(**STANDARD), "x": {"pools": [entry("x", {"acme": 1})]}})
+    shared.put({"old": {"pools": [pools[0], entry("racked", {"globex": 16})]}})
+    shared.side("own", {"fleet": shared.root(**STANDARD), "own": {"pools": [entry("own", {"acme": 1})]}})
+    for code, more in ((0, ()), (3, ("--base", "main"))):
+        report = shared.plan("x", code=code, more=more)
+        assert report["together"]["findings"] == []
+        (alone,) = report["together"]["revisions"]
+        assert (alone["plan"]["operations"], alone["plan"]["blocked"]) == (6, code == 3)
+    assert shared.merge("x").code == 0

@@ -10,7 +10,7 @@ from fleetctl.desired import Desired
 from fleetctl.flow.judge import Judged, judged
 from fleetctl.history import History, LastEvent, Reader, Subject
 from fleetctl.session.opening import Session
-from fleetctl.together.branch import Branch, Branches
+from fleetctl.together.branch import Branch, Branches, under
 from fleetctl.together.joint import Joint, Together, apart, find, in_order, is_looked_at, lost
 from fleetctl.together.merging import Merging, merged
 from fleetctl.together.part import Part, part
@@ -68,6 +68,8 @@ def _alone(branch: Branch, session: Session) -> Part:
     behind by these; else as it is."""
     base = session.asked.base
     trunk = base.desired if base and base.desired else branch.left
+    if trunk and branch.desired:
+        trunk = under(trunk, branch.desired)
     desired = merged(trunk, [branch]).desired if trunk else branch.desired
     if desired is None or desired.caller is None:
         desired = replace(session.desired, entries={})

@@ -10,8 +10,8 @@ from pathlib import Path
 from fleetctl.base.revisions import Files, Revision, revisions
 from fleetctl.desired import Desired
 from fleetctl.errors import FilesError
-from fleetctl.together.branch import Branch, Branches
-from fleetctl.together.lines import merge
+from fleetctl.together.branch import Branch, Branches, under
+from fleetctl.together.lines import in_the_way, merge
 from fleetctl.together.merging import Merging
 from fleetctl.together.union import loaded
 
@@ -23,11 +23,8 @@ def branches(path: Path, refs: Sequence[str], *, caller: str | None) -> Branches
     none. Raises Stop: one that cannot be read is never left out."""
     read = revisions(path, refs, caller=caller)
     origins = _Origins(path.absolute(), caller)
-    found = (
-        Branch(ref, each.desired, origins.desired(each.left), each.files, origins.files(each.left)[0])
-        for ref, each in read.found.items()
-    )
-    return Branches(read.asked, tuple(found), read.files)
+    found = tuple(origins.branch(ref, each) for ref, each in read.found.items())
+    return Branches(read.asked, found, read.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +36,19 @@ class _Origins:
     caller: str | None
     _files: dict[_Row, tuple[Files, bool]] = field(default_factory=dict)
     _desired: dict[_Row, Desired | None] = field(default_factory=dict)
+    _made: dict[_Row, frozenset[str]] = field(default_factory=dict)
+
+    def branch(self, ref: str, revision: Revision) -> Branch:
+        row = revision.left
+        had = self.desired(row)
+        left = under(had, revision.desired) if had and revision.desired else had
+        made = self._made.get(row, frozenset())
+        if made and left is not had and left:
+            made = frozenset(left.entries)
+        return Branch(ref, revision.desired, left, revision.files, self.files(row)[0], made)
 
     def files(self, row: _Row) -> tuple[Files, bool]:
-        """What they hold, and whether no lines conflict: else these are as `Merged.clash` has them."""
+        """What they hold, and whether nothing conflicts: else lines are as `Merged.clash` has them."""
         if not row:
             return {}, True
         if row not in self._files:
@@ -51,7 +58,7 @@ class _Origins:
                 doubtful = {file: data for file, data in merged.clash.items() if data is not None}
                 whole = {file: data for file, data in merged.files.items() if file not in merged.clash} | doubtful
                 is_clear = is_clear and not merged.clash
-            self._files[row] = whole, is_clear
+            self._files[row] = whole, is_clear and not in_the_way(whole)
         return self._files[row]
 
     def desired(self, row: _Row) -> Desired | None:
@@ -75,5 +82,8 @@ class _Origins:
             return None
         merging = Merging(row[0].desired or replace(any_fleet, entries={}), as_it_was=True)
         for each in row[1:]:
-            merging.take(Branch(each.commit, each.desired, self.desired(each.left)))
+            merging.take(self.branch(each.commit, each))
+        entries = merging.desired.entries
+        written = [each.desired.entries for each in row if each.desired]
+        self._made[row] = frozenset(i for i in entries if all(entries[i] is not each.get(i) for each in written))
         return merging.desired

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from fleetctl.base import git
 from fleetctl.base.revisions import Files
@@ -18,6 +19,11 @@ class Merged:
 
     files: Files
     clash: Mapping[str, bytes | None]
+
+
+def in_the_way(files: Files) -> set[str]:
+    """Files in a folder whose name another file has: they cannot stand there together."""
+    return {file for file in files if not files.keys().isdisjoint(map(str, PurePosixPath(file).parents))}
 
 
 def merge(ours: Files, was: Files, theirs: Files) -> Merged:

@@ -1,24 +1,28 @@
 """The files at hand, and on top of them what each branch changed since it went its own way.
 
 Field by field, since the lines of files are not what breaks. A branch that lacks what another one changed does not wish
-it back: what it has as it was where it left the others is none of its doing.
+it back: what it has as it was where it left the others is none of its doing. And where an entry is as it was, and
+shared parts alone make something else of it, that gives way to what another one says of the entry itself, as it does in
+the files once they are merged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from better_compute.domain.problems import Source
-from fleetctl.desired import Check, Desired, Guards, PoolEntry
+from fleetctl.desired import Desired, PoolEntry
 from fleetctl.diff import ABSENT
 from fleetctl.paths import Path
 from fleetctl.spelling import canonical_json
 from fleetctl.together import fields as parts
 from fleetctl.together.branch import Branch
 from fleetctl.together.fields import rebuilt, same, standing
+from fleetctl.together.limits import governed, governed_before
+from fleetctl.together.own import OwnWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Merging:
     """Who changed each entry so far, with that one's own."""
     _own: dict[str, PoolEntry] | None = None
     """The entries of the files."""
+    _words: OwnWords = field(default_factory=OwnWords)
 
     def take(self, branch: Branch) -> None:
         """Take what a branch changed. Linear in its entries."""
@@ -69,7 +74,8 @@ class Merging:
             their, was = theirs.get(pool_id), left.get(pool_id)
             if same(their, was):
                 continue
-            entry = self._merged(pool_id, entries.get(pool_id), their, was, branch.ref)
+            is_written = was is not None and was.pool_id not in branch.made
+            entry = self._merged(_Side(pool_id, branch.ref, entries.get(pool_id), their, was, is_written))
             if entry is None:
                 entries.pop(pool_id, None)
             else:
@@ -78,13 +84,12 @@ class Merging:
         ordered = sorted(entries.values(), key=lambda entry: entry.pool_id)
         self.desired = replace(self.desired, entries={entry.pool_id: entry for entry in ordered})
         if branch.desired is not None:
-            self.desired = governed(self.desired, branch.desired, branch.left)
+            limited = governed_before if self.as_it_was else governed
+            self.desired = limited(self.desired, branch.desired, branch.left)
 
-    def _merged(
-        self, pool_id: str, ours: PoolEntry | None, theirs: PoolEntry | None, was: PoolEntry | None, ref: str
-    ) -> PoolEntry | None:
-        """The entry of a pool that a branch changed; `was` is the one that it had where it left."""
-        side = _Side(pool_id, ref, ours, theirs, was)
+    def _merged(self, side: _Side) -> PoolEntry | None:
+        """The entry of a pool that a branch changed."""
+        ours, theirs, was = side.ours, side.theirs, side.was
         for path in side.twice():
             self._clash(side, path, _at(ours, path), _at(theirs, path), twice=True)
         if same(ours, theirs):
@@ -92,17 +97,36 @@ class Merging:
         if same(ours, was):
             return theirs
         if ours is None or theirs is None or standing(ours) != standing(theirs):
-            self._clash(side, (), _becomes(ours), _becomes(theirs))
-            return was if self.as_it_was and was else ours
+            ours_means, theirs_means = self._mean(side, ())
+            if ours_means == theirs_means:
+                self._clash(side, (), _becomes(ours), _becomes(theirs))
+                return was if self.as_it_was and was else ours
+            if ours is None or theirs is None:
+                return ours if ours_means else theirs
         found = _three_way(
             (), parts.fields(was), parts.fields(ours), parts.fields(theirs), partial(self._settled, side)
         )
         return rebuilt(found, ours, theirs)
 
     def _settled(self, side: _Side, path: Path, was: Any, ours: Any, theirs: Any) -> Any:
-        """Of values that clash the one that is taken."""
+        """Of values that differ the one that is taken, and whether they clash."""
+        ours_means, theirs_means = self._mean(side, path)
+        if ours_means != theirs_means:
+            return ours if ours_means else theirs
         self._clash(side, path, ours, theirs)
         return was if self.as_it_was and was is not ABSENT else ours
+
+    def _mean(self, side: _Side, path: Path) -> tuple[bool, bool]:
+        """Whether each says so in the entry itself: one of those that changed it so far, and the branch."""
+        own = self._own.get(side.pool_id) if self._own else None
+        before = [entry for entry in (own, *(each for _, each in self._takers.get(side.pool_id, ()))) if entry]
+        return (
+            side.ours is None or any(self._is_meant(side, entry, path) for entry in before),
+            side.theirs is None or self._is_meant(side, side.theirs, path),
+        )
+
+    def _is_meant(self, side: _Side, entry: PoolEntry, path: Path) -> bool:
+        return side.was is None or not side.is_written or not self._words.are_same(entry, side.was, path)
 
     def _clash(self, side: _Side, path: Path, ours: Any, theirs: Any, *, twice: bool = False) -> None:
         """Note that a branch wishes otherwise than what was there before."""
@@ -125,13 +149,15 @@ class Merging:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The entry of a pool as a branch has it, beside the one that it meets, and the one that it had where it left."""
+    """The entry of a pool as a branch has it, beside the one that it meets, and the one that it had where it left.
+    `is_written`: that one stands so in a file, to be compared with what others say themselves."""
 
     pool_id: str
     ref: str
     ours: PoolEntry | None
     theirs: PoolEntry | None
     was: PoolEntry | None
+    is_written: bool
 
     def twice(self) -> Iterator[Path]:
         """What two sides added in two files, which would stand there twice once they are merged: the pool, or offers
@@ -155,23 +181,6 @@ def merged(desired: Desired, branches: Iterable[Branch]) -> Merging:
     for branch in branches:
         merging.take(branch)
     return merging
-
-
-def governed(ours: Desired, theirs: Desired, was: Desired | None) -> Desired:
-    """Ours with the limits that theirs changed: of a guard the stricter holds, and a check that they added."""
-    guards = ours.guards
-    for name in (each.name for each in fields(Guards)):
-        value = getattr(theirs.guards, name)
-        if was is not None:
-            held = getattr(was.guards, name)
-            if isinstance(value, frozenset | tuple):  # of names and windows those count that are new
-                value = type(value)(one for one in value if one not in held)
-            if value == held:
-                continue
-        guards = guards.stricter(replace(guards, **{name: value}))
-    added = [check for check in theirs.checks if was is None or check not in was.checks]
-    checks: dict[Check, None] = dict.fromkeys((*ours.checks, *added))
-    return replace(ours, guards=guards, checks=tuple(checks))
 
 
 def renamed(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from better_compute.domain.problems import Problem
@@ -17,7 +17,7 @@ from fleetctl.files import FilesError, read_fleet
 from fleetctl.files.walk import last_name
 from fleetctl.together.branch import Branch
 from fleetctl.together.fields import same
-from fleetctl.together.lines import merge
+from fleetctl.together.lines import in_the_way, merge
 from fleetctl.together.moves import moves, with_names
 
 _EMPTY = "files.empty"
@@ -70,7 +70,7 @@ def united(path: Path, ours: Desired, files: Files, branches: Sequence[Branch], 
     for branch in branches:
         merged = merge(whole, branch.had, branch.files)
         whole, clash = merged.files, clash | merged.clash.keys()
-    clash |= {file for file in whole if not whole.keys().isdisjoint(map(str, PurePosixPath(file).parents))}
+    clash |= in_the_way(whole)
     if clash or not whole:
         return Union(sides, whole, clash=tuple(sorted(clash)))
     try:

@@ -42,13 +42,15 @@ class Crossed(Repository):
         self.git("checkout", "-q", branch)
         return self.commit(fleet=fleet)
 
-    def cross(self, fleet: str) -> None:
-        """Both merge the other as it is, and write this fleet for it."""
+    def cross(self, fleet: str, clear: str = "", **files: str) -> None:
+        """Both merge the other as it is, and write this fleet for it, and more files; `clear` is taken away."""
         tips = {name: self.git("rev-parse", name) for name in ("main", "other")}
         for name, other in (("main", "other"), ("other", "main")):
             self.git("checkout", "-q", name)
             self.git("merge", "-q", "-s", "ours", "--no-commit", tips[other])
-            self.commit(fleet=fleet)
+            if clear:
+                self.git("rm", "-rqf", clear)
+            self.commit(fleet=fleet, **files)
 
     def found(self) -> Branch:
         self.git("checkout", "-q", "main")
@@ -102,6 +104,49 @@ def test_a_side_that_kept_what_one_of_them_had_contradicts_one_that_kept_the_oth
     assert not made.merging().clashes
     made.on("other", text(offered("a", acme=3)))
     assert clashes(made.merging()) == {"a offers[acme].quota.gpu": [(None, 2), ("other", 3)]}
+
+
+def limited(oversell: int, *entries: dict[str, Any]) -> str:
+    return text(*entries).replace('"pools"', f'"guards": {{"maxOversell": {oversell}}}, "pools"')
+
+
+@pytest.mark.parametrize("bases", [(3, 2), (2, 3), (5, 2)])
+@pytest.mark.parametrize("tips", [(3, 2), (2, 3), (4, 2), (3, 1)])
+def test_a_guard_that_was_changed_on_both_sides_of_a_cross_is_one_of_each_side_that_has_it(
+    tmp_path: Path, bases: tuple[int, int], tips: tuple[int, int]
+) -> None:
+    made = Crossed(tmp_path / "repository", limited(1, A))
+    made.on("main", limited(bases[0], A))
+    made.on("other", limited(bases[1], A))
+    made.cross(limited(tips[0], A))
+    made.on("other", limited(tips[1], A))
+    assert made.merging().desired.guards.max_oversell == min(tips)
+
+
+def test_a_file_in_the_place_of_a_folder_where_histories_went_apart_is_no_fault(tmp_path: Path) -> None:
+    made = Crossed(tmp_path / "repository", text(A))
+    pools = {each["idempotencyKey"]: json.dumps({"pools": [each]}) for each in (NEW, OWN)}
+    made.git("checkout", "-q", "main")
+    made.commit(n=pools["new"])
+    made.git("checkout", "-q", "other")
+    made.commit(**{"n.yaml/m": pools["own"]})
+    made.cross(text(A), clear="n.yaml", **pools)
+    made.on("other", text({**A, "protect": True}))
+    assert made.found().left is not None
+    assert not made.merging().clashes
+
+
+def test_what_one_took_back_is_not_taken_for_what_others_made_of_it_where_the_base_is_put_together(
+    crossed: Crossed,
+) -> None:
+    """The base has both changes of `a`, so that one that has either of them says what a file said before it."""
+    raised, kept = {**A, "protect": True}, {**A, "policy": {"singleTenant": True}}
+    crossed.on("main", text(raised, NEW))
+    crossed.on("other", text(kept, OWN))
+    crossed.cross(text({**raised, **kept}, NEW, OWN))
+    crossed.on("main", text({**raised, "policy": {"singleTenant": False}}, NEW, OWN))
+    crossed.on("other", text(raised, NEW, OWN))
+    assert list(clashes(crossed.merging())) == ["a policy.singleTenant"]
 
 
 def test_histories_that_cross_again_and_again_are_followed_to_where_they_began(

@@ -208,3 +208,68 @@ def test_a_pool_with_a_new_key_that_names_no_old_one_is_another() -> None:
     was = [offered("a", acme=1)]
     made = merged(wish([offered("b", acme=1)]), [branch("x", [offered("a", acme=8)], was)])
     assert clashes(made) == {"a": [(None, "removed"), ("x", "changed")]}
+
+
+def policed(*pools: dict[str, Any], hours: int = 12, **files: Any) -> Any:
+    policies = {"standard": {"maxLeaseHours": hours}, "other": {"maxLeaseHours": 1}}
+    return {"fleet.yaml": {"policies": policies}, "pools.yaml": {"pools": [*pools, offered("z")]}, **files}
+
+
+USES = offered("a", acme=1, policyRef="standard")
+GONE = offered("a", archived=True, policyRef="standard")
+
+
+@pytest.mark.parametrize(
+    ("entry", "archived", "hours"),
+    [
+        ([], None, None),
+        ([GONE], True, 24),
+        ([{**USES, "policy": {"maxLeaseHours": 6}}], False, 6),
+        ([{**USES, "policyRef": "other"}], False, 1),
+    ],
+)
+def test_what_shared_parts_make_of_an_entry_gives_way_to_what_another_one_says_of_it(
+    entry: Entries, archived: bool | None, hours: int | None
+) -> None:
+    was, shared, itself = policed(USES), policed(USES, hours=24), policed(*entry)
+    for own, other in ((shared, itself), (itself, shared)):
+        made = merged(wish(own), [branch("x", other, was)])
+        assert not made.clashes
+        found = made.desired.entries.get(pool_id("a"))
+        assert (found and found.archived) == archived
+        assert (found and found.pool and found.pool.policy["maxLeaseHours"]) == hours
+
+
+@pytest.mark.parametrize(
+    "entry", [[], [GONE], [{**USES, "policy": {"maxLeaseHours": 6}}], [{**USES, "policyRef": "other"}]]
+)
+def test_what_two_say_of_the_entry_itself_clashes_whatever_shared_parts_make_of_it(entry: Entries) -> None:
+    for own in ({**USES, "policy": {"maxLeaseHours": 7}}, {**USES, "policy": {"maxLeaseHours": 8}}):
+        made = merged(wish(policed(own, hours=24)), [branch("x", policed(*entry), policed(USES))])
+        assert len(clashes(made)) == 1
+
+
+def test_what_several_branches_say_of_an_entry_clashes_though_shared_parts_came_between() -> None:
+    was = policed(USES)
+    own = policed({**USES, "policy": {"maxPending": "2h"}})
+    between = branch("x", policed(USES, hours=24), was)
+    other = branch("y", policed({**USES, "policy": {"maxPending": "3h"}}), was)
+    assert clashes(merged(wish(own), [between, other])) == {"a policy.maxPending": [(None, "7200s"), ("y", "10800s")]}
+
+
+def test_an_offer_that_shared_parts_change_goes_where_another_one_takes_it_away() -> None:
+    was = {"fleet.yaml": {"defaults": {"offer": {"priority": 1}}, "pools": [offered(acme=1)]}}
+    shared = {"fleet.yaml": {**was["fleet.yaml"], "defaults": {"offer": {"priority": 2}}}}
+    gone = {"fleet.yaml": {**was["fleet.yaml"], "pools": [offered()]}}
+    for own, other in ((shared, gone), (gone, shared)):
+        made = merged(wish(own), [branch("x", other, was)])
+        assert (made.clashes, quotas(made)) == ({}, {})
+
+
+def test_a_template_that_one_changes_clashes_with_what_another_does_to_the_pools_it_makes() -> None:
+    def template(hours: int, *keys: str) -> Entries:
+        policy = {"maxLeaseHours": hours}
+        return [{**offered("t-${n}", acme=1, policy=policy), "forEach": {"n": [*keys]}}, offered("z")]
+
+    made = merged(wish(template(2, "1", "2")), [branch("x", template(1, "1"), template(1, "1", "2"))])
+    assert clashes(made) == {"t-2": [(None, "changed"), ("x", "removed")]}
