@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from better_compute.domain.policy.urls import mask_message
@@ -74,7 +74,10 @@ class Event(LastEvent):
 
 @dataclass(frozen=True, slots=True)
 class History:
+    """Last events by object. `since`: what happened to some after the live state was read that all else is about."""
+
     events: Mapping[Subject, LastEvent]
+    since: Mapping[Subject, LastEvent] = field(default_factory=dict)
 
     def of(self, subject: Subject) -> LastEvent | None:
         """The object's last event. The archive of a pool is one of its offers too: they get none of their own."""
@@ -89,8 +92,8 @@ class History:
 
     def among(self, pool_ids: Collection[str], after: int = 0) -> History:
         """What of these events `read` would give for the pools."""
-        kept = {s: event for s, event in self.events.items() if s[0] in pool_ids and event.sequence > after}
-        return History(kept)
+        parts = (self.events, self.since)
+        return History(*({s: e for s, e in each.items() if s[0] in pool_ids and e.sequence > after} for each in parts))
 
 
 Reader = Callable[[Collection[str], int], History]
@@ -110,6 +113,22 @@ def read(client: Client, pool_ids: Collection[str], after: int = 0) -> History:
 def every(client: Client, pool_ids: Collection[str], after: int) -> list[LastEvent]:
     """All events of the pools' objects after sequence `after`, a pool's in their order. Raises ComputeError."""
     return list(_events(client, pool_ids, after, latest=False))
+
+
+def as_of(client: Client, found: History, sequence: int) -> History:
+    """The last events as they were at `sequence`: who changes something meanwhile did not make it what it was. Of
+    objects that had too many since, or none before, there is none. Raises ComputeError."""
+    since = {subject: event for subject, event in found.events.items() if event.sequence > sequence}
+    events: dict[Subject, LastEvent] = {s: event for s, event in found.events.items() if s not in since}
+    if since:
+        by_pool: dict[str, set[Subject]] = {}
+        for subject in since:
+            by_pool.setdefault(subject[0], set()).add(subject)
+        for event in backwards(client, by_pool, lambda pool_ids: any(by_pool[each] for each in pool_ids)):
+            if event.sequence <= sequence and event.subject in by_pool[event.subject[0]]:
+                events[event.subject] = event
+                by_pool[event.subject[0]].discard(event.subject)
+    return History(events, since)
 
 
 def backwards(client: Client, pool_ids: Collection[str], goes_on: Callable[[Collection[str]], bool]) -> Iterator[Event]:

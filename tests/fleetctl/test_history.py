@@ -169,3 +169,32 @@ def test_a_server_that_does_not_go_backwards_is_not_followed(home: Home) -> None
 
     with edged(home, bend) as client:
         assert backwards(client, pages=9) == (["pool.created False"], 1)
+
+
+def test_events_after_the_state_that_was_read_did_not_make_it(home: Home) -> None:
+    """Two changes of one object and a first of another while a plan is made: each is told apart."""
+    with home.hand() as client:
+        client.call("pools/update", {"poolId": pool_id("a"), "policy": {"x": 1}})
+        sequence = len(home.events())
+        for value in (2, 3):
+            client.call("pools/update", {"poolId": pool_id("a"), "policy": {"x": value}})
+        client.call("quotas/set", {"poolId": pool_id("b"), "toTenantId": "root", "quota": {"gpu": 1}})
+        found = history.as_of(client, history.read(client, [pool_id("a"), pool_id("b")]), sequence)
+    own, rows = (pool_id("a"), None), (pool_id("b"), "root")
+    assert [event.sequence for event in (found.events[own], found.since[own])] == [sequence, sequence + 2]
+    assert (found.of(rows), found.since[rows].type) == (None, "quota.updated")
+    assert {*found.events} == {own, (pool_id("a"), "acme"), (pool_id("b"), None), (pool_id("b"), "acme")}
+    assert found.among([pool_id("b")]).since == {rows: found.since[rows]}
+
+
+def test_a_state_that_nobody_changed_meanwhile_is_asked_of_once(home: Home) -> None:
+    asked: list[str] = []
+
+    def bend(request: Asked) -> httpx.Response:
+        asked.append(request.operation)
+        return request.forward()
+
+    with edged(home, bend) as client:
+        found = history.read(client, [pool_id("a")])
+        assert history.as_of(client, found, 10**9) == found
+    assert asked.count("events/list") == 1

@@ -36,7 +36,9 @@ def kept(diff: Diff, own: Collection[str], read_history: Reader) -> Mapping[str,
     if not asked:
         return {}
     found: dict[str, Keeper] = {}
-    for event in sorted(read_history(asked, 0).of_pools(asked), key=lambda event: event.sequence):
+    history = read_history(asked, 0)
+    # Whoever takes a pool over meanwhile keeps it too.
+    for event in sorted((*history.of_pools(asked), *history.since.values()), key=lambda event: event.sequence):
         fleet = event.via.get("fleet")
         if isinstance(fleet, str) and fleet:
             found[event.subject[0]] = Keeper(fleet, event)

@@ -108,7 +108,8 @@ def opened(request: Request, wished: Desired, *, is_planned: bool = False) -> It
 
 
 def _history(client: Client, live: Live) -> history.Reader:
-    """Reads of last events, complete or not at all: every pool that is there was made by one."""
+    """Reads of last events, complete or not at all, since every pool that is there was made by one; and those of the
+    live state, whatever happens while a plan is made of it."""
 
     def read(pool_ids: Collection[str], after: int) -> History:
         found = history.read(client, pool_ids, after)
@@ -116,7 +117,7 @@ def _history(client: Client, live: Live) -> history.Reader:
             message = f"events/list of {live.instance.url} tells nothing of {min(lost)}, which is there"
             hint = "a part of the events is not taken for all: find out what answers there"
             raise ComputeError(Problem(UNAVAILABLE, STRANGE_ANSWER, message, hint=hint))
-        return found
+        return history.as_of(client, found, live.sequence)
 
     return read
 

@@ -61,6 +61,15 @@ THEIRS = {
 }
 
 
+def test_a_pool_that_another_fleet_takes_over_meanwhile_is_not_pruned(live: ControlPlane) -> None:
+    before, taken = reader(), changed("fra1-b", "ams", at=99)
+
+    def events(pool_ids: Collection[str], after: int) -> History:
+        return History(before(pool_ids, after).events, {taken.subject: taken})
+
+    assert others(pruned(live, POOLS[0], events=events)) == [("warning", "fra1-b")]
+
+
 @pytest.mark.parametrize("how", THEIRS)
 def test_what_another_fleet_changed_last_is_not_pruned_and_is_told_as_its(live: ControlPlane, how: str) -> None:
     made = pruned(live, POOLS[0], events=reader(*THEIRS[how]))
