@@ -40,7 +40,7 @@ def merge(ours: Files, was: Files, theirs: Files) -> Merged:
             _set(whole, file, their)
         else:
             lines, is_clear = (None, False) if own is None or their is None else git.merged(own, before or b"", their)
-            if is_clear and before is not None:
+            if is_clear:
                 _set(whole, file, lines)
             else:
                 clash[file] = lines or before

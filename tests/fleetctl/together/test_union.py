@@ -68,6 +68,8 @@ def test_a_file_that_two_add_alike_is_one_and_otherwise_it_clashes() -> None:
     ours = {**MAIN, "n.yaml": text("n")}
     assert keys(union(ours, (ours, MAIN))) == {"a", "b", "n"}
     assert union(ours, ({**MAIN, "n.yaml": text("m")}, MAIN)).clash == ("n.yaml",)
+    empty = {**MAIN, "n.yaml": ""}
+    assert keys(union(ours, (empty, MAIN))) == keys(union(empty, (ours, MAIN))) == {"a", "b", "n"}
 
 
 def test_lines_of_one_file_are_merged_whoever_is_first() -> None:
