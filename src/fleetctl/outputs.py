@@ -26,6 +26,8 @@ _KINDS = frozenset({"plan", "apply", "drift", "snapshot"})
 _LONGEST = 255
 """Bytes of a file's name."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_UNREAD = "unread"
+"""In the name of what this run may not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,28 +84,38 @@ class Kept:
         pipe whose reader left."""
         if self.path is None:
             return ()
-        written = data()
+        said: list[str] = []
         try:
-            with disk.alone(self.path):
-                moved = _other_kept(self.path, written)
-                disk.save(self.path, written)
-                less = [*map(str, _without_less(self.path, written))]
+            said.extend(self._written(self.path, data))
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise _refused(self.path, error, "nothing of it was kept") from error
-        told = f", and tells all that {joined(less)} did, which is removed" if less else ""
-        return (*moved, f"The {self.what} is in {self.path}{told}")
+            raise _refused(self.path, error, ". ".join(("nothing of it was kept", *said))) from error
+        return tuple(said)
 
     def write_done(self, data: Callable[[], bytes]) -> tuple[tuple[str, ...], bool]:
         """The same of what is done and must be said, also where it cannot be kept; and whether it was, or nobody wanted
         it to be."""
+        if self.path is None:
+            return (), True
+        said: list[str] = []
         try:
-            return self.write(data), True
-        except (Stop, OSError) as error:
-            cause = error.__cause__ if isinstance(error, Stop) else error
-            reason = cause.strerror if isinstance(cause, OSError) else cause
-            return (f"The {self.what} could not be written to {self.path}: {reason or error}",), False
+            said.extend(self._written(self.path, data))
+        except OSError as error:
+            reason = error.strerror or error
+            return (*said, f"The {self.what} could not be written to {self.path}: {reason}"), False
+        return tuple(said), True
+
+    def _written(self, path: Path, data: Callable[[], bytes]) -> Iterator[str]:
+        """Write it, and tell of each step once it is done: what is moved is to be known also where nothing takes its
+        place. Raises OSError."""
+        written = data()
+        with disk.alone(path):
+            yield from _other_kept(path, written)
+            disk.save(path, written)
+            less = [*map(str, _without_less(path, written))]
+        told = f", and tells all that {joined(less)} did, which is removed" if less else ""
+        yield f"The {self.what} is in {path}{told}"
 
 
 @contextmanager
@@ -174,10 +186,11 @@ def _record(data: bytes) -> _Record | None:
     return record if is_one else None
 
 
-def _asides(path: Path, record: _Record) -> Iterator[Path]:
-    """The name with digits of the digest, cut where a name may not be as long; then, for ever, with a number too."""
+def _asides(path: Path, mark: str) -> Iterator[Path]:
+    """The name with a mark, such as digits of a digest, cut where a name may not be as long; then, for ever, with a
+    number too."""
     for number in itertools.count(1):
-        name, end = path.name, f".{short(record.digest)}{f'.{number}' if number > 1 else ''}"
+        name, end = path.name, f".{mark}{f'.{number}' if number > 1 else ''}"
         while len(os.fsencode(name + end)) > _LONGEST:
             name = name[:-1]
         yield path.with_name(name + end)
@@ -194,20 +207,27 @@ def _room_made(path: Path) -> Iterator[str]:
         real.unlink()
 
 
-def _other_kept(path: Path, data: bytes) -> tuple[str, ...]:
-    """Move aside what another run wrote since this one began, unless `data`, this one's, tells all that it did; what to
-    say of it. Raises OSError."""
+def _other_kept(path: Path, data: bytes) -> Iterator[str]:
+    """Move aside what another run wrote since this one began, unless `data`, this one's, tells all that it did, and say
+    so. Raises OSError."""
     real, own = disk.replaced(path), _record(data)
-    other = None if real is None else _record(_result(real) or b"")
-    if real is None or other is None or (own and _is_told(other, own)):
-        return ()
-    return (_kept_aside(real, other),)
+    if real is None:
+        return
+    try:
+        real.open("rb").close()
+    except PermissionError:  # somebody else's run: a report is for its owner alone
+        aside = next(each for each in _asides(real, _UNREAD) if not os.path.lexists(each))
+        real.replace(aside)
+        yield f"What was there, which may not be read here, is kept as {aside}"
+        return
+    if (other := _record(_result(real) or b"")) and not (own and _is_told(other, own)):
+        yield _kept_aside(real, other)
 
 
 def _kept_aside(path: Path, record: _Record) -> str:
     """Move a report aside, and say so. Of two reports of one apply the one that tells all that the other does stays;
     whatever else is in the way stays too. Raises OSError."""
-    for aside in _asides(path, record):
+    for aside in _asides(path, short(record.digest)):
         if not os.path.lexists(aside):
             break
         if (earlier := _earlier(aside, record)) is None:
@@ -223,8 +243,10 @@ def _kept_aside(path: Path, record: _Record) -> str:
 
 
 def _is_told(record: _Record, by: _Record) -> bool:
-    """Whether another report of the same apply tells all that this one says was done."""
-    return record.digest == by.digest and record.did <= by.did
+    """Whether another report of the same apply tells all that this one says was done, or may have been: what was done
+    before a run of a plan file is told by the events, which know it of what failed too."""
+    is_known = bool(by.before) or record.told <= by.told
+    return record.digest == by.digest and record.did <= by.did and is_known
 
 
 def _earlier(aside: Path, record: _Record) -> _Record | None:
@@ -239,7 +261,7 @@ def _without_less(path: Path, data: bytes) -> Iterator[Path]:
     real, record = disk.replaced(path), _record(data)
     if real is None or record is None:
         return
-    for aside in itertools.takewhile(os.path.lexists, _asides(real, record)):
+    for aside in itertools.takewhile(os.path.lexists, _asides(real, short(record.digest))):
         earlier = _earlier(aside, record)
         if earlier is not None and _is_told(earlier, record):
             with suppress(OSError):

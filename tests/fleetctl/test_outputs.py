@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -288,6 +290,56 @@ def test_what_another_run_of_the_same_apply_wrote_gives_way_to_what_tells_all_of
     said = begun(request_, path, an_apply("a")).write(an_apply("ab").encode)
     assert said == (f"The report is in {path}",)
     assert (path.read_text(), list(tmp_path.glob("kept.json.*"))) == (an_apply("ab"), [])
+
+
+def test_what_another_run_of_the_same_apply_may_have_done_is_kept_too(request_: Request, tmp_path: Path) -> None:
+    """Of what failed nobody knows, and the events alone say in the end: the way back from it is told here."""
+    path = tmp_path / "kept.json"
+    begun(request_, path, an_apply("a", "b")).write(an_apply("a").encode)
+    assert (path.read_text(), beside(path)) == (an_apply("a"), {ASIDE: an_apply("a", "b")})
+    begun(request_, path, an_apply("")).write(an_apply("ab").encode)
+    assert (path.read_text(), beside(path)) == (an_apply("ab"), {})
+
+
+def test_where_what_another_run_wrote_was_moved_that_is_said_also_if_nothing_takes_its_place(
+    request_: Request, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, _data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(disk, "save", full)
+    path, aside = tmp_path / "kept.json", tmp_path / f"kept.json.{OTHER[:12]}"
+    kept = f"The report that was there is kept as {aside}: it tells of 1 operation done"
+    said = begun(request_, path, an_apply("c", digest=OTHER)).write_done(an_apply("ab").encode)
+    assert said == ((kept, f"The report could not be written to {path}: No space left on device"), False)
+    aside.unlink()
+    with pytest.raises(Stop, match="No space left on device; nothing of it was kept") as stopped:
+        begun(request_, path, an_apply("c", digest=OTHER)).write(an_apply("ab").encode)
+    assert str(stopped.value).endswith(f". {kept}")
+    assert aside.read_text() == an_apply("c", digest=OTHER)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="nobody but root can be somebody else")
+def test_what_somebody_else_wrote_meanwhile_is_kept_unread(request_: Request) -> None:
+    """Where a group shares a folder: a report is for its owner alone."""
+    with TemporaryDirectory() as name:
+        path = Path(name) / "kept.json"
+        Path(name).chmod(0o777)
+        for end in ("", ".2"):
+            kept = begun(request_, path, an_apply("c", digest=OTHER))
+            path.chmod(0o600)
+            os.seteuid(65534)
+            try:
+                said = kept.write(an_apply("ab").encode)
+            finally:
+                os.seteuid(0)
+            aside = f"{path}.unread{end}"
+            assert said == (
+                f"What was there, which may not be read here, is kept as {aside}",
+                f"The report is in {path}",
+            )
+            assert (path.read_text(), Path(aside).read_text()) == (an_apply("ab"), an_apply("c", digest=OTHER))
+            path.unlink()
 
 
 def test_a_result_that_tells_of_nothing_done_stays_until_another_takes_its_place(

@@ -24,6 +24,8 @@ _UNFINISHED = ".fleet-"
 _OWNERS = 0o600
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
 _MOST_FILES = 2**31 - 1
+_ROOM = 2**16
+"""Bytes that there must be room for before anything is done: a report of some fifty operations."""
 _LETTERS = 30
 """Of a name, to be tried in another one, which must not be too long for that."""
 _WAITS, _WAIT = 100, 0.05
@@ -49,8 +51,8 @@ def read_all(stream: BinaryIO) -> bytes:
 
 
 def check_output(path: Path, *, append: bool) -> None:
-    """Whether `save`, or with `append` an open file, could write here, as far as that shows without writing. Leaves
-    nothing behind. Raises OSError."""
+    """Whether `save`, or with `append` an open file, could write here, as far as that shows before it is known how
+    much. Leaves nothing behind. Raises OSError."""
     descriptor = None if append else _descriptor(path)
     if descriptor is not None:
         if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
@@ -70,11 +72,14 @@ def check_output(path: Path, *, append: bool) -> None:
 
 
 def _try_name(path: Path) -> None:
-    """Make a new file beside `path`, with letters of its name, and remove it. Not one of that name: another run may
-    write its own there meanwhile, which would be removed. Raises OSError."""
+    """Make a new file beside `path`, with letters of its name and some room, and remove it. Not one of that name:
+    another run may write its own there meanwhile, which would be removed. Raises OSError."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=_UNFINISHED, suffix=path.name[-_LETTERS:])
-    os.close(descriptor)
-    os.unlink(temporary)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(bytes(_ROOM))  # a full disk makes files, and no room for what is in them
+    finally:
+        os.unlink(temporary)
     with suppress(FileNotFoundError):
         if not _may_replace(os.stat(path), os.stat(path.parent)):
             raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path))

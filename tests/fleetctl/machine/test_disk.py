@@ -200,6 +200,15 @@ def test_what_can_be_written_is_found_out_without_a_trace(tmp_path: Path, append
     assert {path.name: path.lstat().st_mtime_ns for path in tmp_path.iterdir()} == before
 
 
+def test_a_disk_that_is_full_is_found_out_and_nothing_is_left_on_it(tmp_path: Path) -> None:
+    """It makes files as ever: only what is written into one fails."""
+    (tmp_path / "kept").write_bytes(b"one")
+    for name in ("kept", "new"):
+        with small_files(), pytest.raises(OSError, match="too large"):
+            check_output(tmp_path / name, append=False)
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"kept": b"one"}
+
+
 def test_what_another_run_writes_meanwhile_is_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is made to see that a name can be written is not of that name."""
     removed, unlink = list[str](), os.unlink
