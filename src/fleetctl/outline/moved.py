@@ -25,8 +25,8 @@ _SUMS = {
     ("changed", True): ("overwrites", "overwrite", "what moved behind the files' back"),
     ("pending", False): ("does", "do", "what the base asks for too, and nobody applied yet"),
     ("pending", True): ("replaces", "replace", "what the base asks for, and nobody applied yet"),
-    ("undone", False): ("does", "do", "what the base asks for too, and an undo took back"),
-    ("undone", True): ("replaces", "replace", "what the base asks for, and an undo took back"),
+    ("undone", False): ("does", "do", "what the base asks for too, where an undo took an apply back"),
+    ("undone", True): ("replaces", "replace", "what the base asks for, where an undo took an apply back"),
 }
 """By what it is, and whether the files moved as well: for one, for several, and what it is about."""
 

@@ -211,7 +211,7 @@ def test_what_was_taken_back_is_not_said_to_be_applied_never(home: Home, form: s
     assert "not applied yet" not in out
     assert "nobody applied" not in out
     assert out.count(said) == (1 if form == "junit" else 2), "an operation, and the loser where losers are told"
-    assert "1 operation does what the base asks for too, and an undo took back." in out
+    assert "1 operation does what the base asks for too, where an undo took an apply back." in out
     assert said.partition(" by sa_fleet")[0] in home.run("drift").out, "as drift says it"
 
 
@@ -227,7 +227,7 @@ def test_what_was_taken_back_is_told_apart_from_what_was_never_applied(home: Hom
     out = plan(home, form="text").out
     assert out.count(undone(home, digest)) == out.count("(not applied yet, ") + 1 == 2
     assert "1 operation does what the base asks for too, and nobody applied yet." in out
-    assert "1 operation does what the base asks for too, and an undo took back." in out
+    assert "1 operation does what the base asks for too, where an undo took an apply back." in out
 
 
 def test_a_loser_by_two_applies_that_were_taken_back_is_told_of_both(home: Home) -> None:
@@ -241,7 +241,7 @@ def test_a_loser_by_two_applies_that_were_taken_back_is_told_of_both(home: Home)
     as_base(home)
     out = plan(home, form="text").out
     assert f"taken back by apply --undo of {first[:12]} and {second[:12]} by {then}" in out
-    assert "2 operations do what the base asks for too, and an undo took back." in out
+    assert "2 operations do what the base asks for too, where an undo took an apply back." in out
 
 
 def test_what_the_files_ask_for_instead_of_what_was_taken_back_replaces_it(home: Home) -> None:
@@ -250,7 +250,17 @@ def test_what_the_files_ask_for_instead_of_what_was_taken_back_replaces_it(home:
     out = plan(home, form="text").out
     assert f"loses 6 H100 GPUs in fra1-a, in place of what was {undone(home, digest)}" in out
     assert f"(this change and {undone(home, digest)}, " in out
-    assert "1 operation replaces what the base asks for, and an undo took back." in out
+    assert "1 operation replaces what the base asks for, where an undo took an apply back." in out
+
+
+def test_what_the_base_asks_for_since_an_undo_is_not_said_to_be_taken_back(home: Home) -> None:
+    """4 was applied and taken back; 6 nobody ever applied."""
+    said = undone(home, taken_back(home, entry("fra1-a", {"acme": 4}), WAS[1]))
+    home.wish(entry("fra1-a", {"acme": 6}), WAS[1])
+    as_base(home)
+    out = plan(home, form="text").out
+    assert f"quota.gpu 8 -> 6  ({said}, " in out
+    assert "1 operation does what the base asks for too, where an undo took an apply back." in out
 
 
 def test_a_single_field_that_was_taken_back_is_marked_so(home: Home) -> None:
