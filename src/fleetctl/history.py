@@ -1,4 +1,5 @@
-"""What happened last to each object: the newest events of pools and of pairs of pool and tenant."""
+"""What happened to each object: the newest events of pools and of pairs of pool and tenant, or all since a sequence, or
+back from the newest."""
 
 from __future__ import annotations
 

@@ -56,9 +56,10 @@ class _Field:
     undone: Any = None
     event: Event | None = None
 
-    def is_found(self, event: Event, sides: tuple[Side, Side], own: str | None, undoes: Any) -> bool:
-        """Whether it is known who set it: by this event, which is told where it is of no apply of the caller. `own` is
-        the digest of such a one, `undoes` of the one that it took back."""
+    def look(self, event: Event, sides: tuple[Side, Side], own: str | None, undoes: Any) -> bool:
+        """Note what the event before those that were looked at did to it; gives whether it is known now who set it. The
+        event is kept where it did, and is of no apply of the caller: `own` is the digest of such a one, `undoes` of the
+        one that it took back."""
         if self.undone is not None:
             self.undone = None if own == self.undone else self.undone
             return False
@@ -92,7 +93,7 @@ class _Search:
             return
         own = event.apply if event.actor_id == self.caller else None
         undoes = event.via.get("undoes") if own else None
-        self.open = [one for one in self.open if not one.is_found(event, sides, own, undoes)]
+        self.open = [one for one in self.open if not one.look(event, sides, own, undoes)]
         if sides[0] is None and undoes is None:
             self.open = []  # it made the object, and what it did not set nobody set
 
