@@ -124,7 +124,7 @@ def commit_at(directory: Path, ref: str) -> str:
     inside = run(directory, "rev-parse", "--git-dir")
     if inside.returncode:
         message = f"{directory} is in no git repository that can be read"
-        raise Stop(EXIT_ERROR, message, said(inside), "name a directory instead", "git.repository")
+        raise Stop(EXIT_ERROR, message, said(inside), "a base may be a directory: --base-dir", "git.repository")
     message = f"there is no commit {ref} in this repository"
     raise Stop(EXIT_ERROR, message, hint=_found_elsewhere(directory, ref), rule="git.revision")
 

@@ -110,22 +110,18 @@ class _Reading:
         """What may be done of a fleet with faults: one at which histories went apart stays as it is."""
         if commit in self.tips:
             return "repair it there, or leave the revision out"
-        return (
-            "merge what repaired it into both, so that they went apart after that, or leave the revision out"
-        )
+        return "merge what repaired it into both, so that they went apart after that, or leave the revision out"
 
     def row(self, ref: str, commits: Sequence[str], deep: int = 1) -> tuple[Revision, ...]:
-        """The commits from which `ref`, or one of a row, went apart. One that has the files of an earlier one brings
-        nothing, and is left out."""
+        """The commits from which `ref`, or one of a row, went apart; one of them, where all have the same files."""
         if deep > _DEEP:
             message = f"the histories of {ref} and HEAD crossed more than {_DEEP} times"
             raise Stop(EXIT_ERROR, message, hint=f"merge {ref} into what is checked out first", rule="git.mergeBase")
         key = tuple(commits)
         if key not in self._rows:
-            own: list[str] = []
-            for commit in commits:
-                if all(self.files(commit) != self.files(other) for other in own):
-                    own.append(commit)
+            first, *others = key
+            is_one = all(self.files(each) == self.files(first) for each in others)
+            own = [first] if is_one else [*key]
             lefts = [git.common(self.directory, ref, each, own[:n]) if n else [] for n, each in enumerate(own)]
             self._rows[key] = tuple(
                 Revision(

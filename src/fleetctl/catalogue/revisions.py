@@ -20,7 +20,8 @@ REVISIONS: Final[Entries] = {
     "base.own": Entry(
         "The base is the commit that the files are of, or the files themselves.",
         "The change is in the base already: what it removed is not seen, and guards that it took away do not hold.",
-        "Compare with what was applied last: the commit before the change, or its files. HEAD^ may hold a part of it.",
+        "Compare with what was applied last: the commit before the change, or its files. HEAD^ may hold a part of it."
+        " Where these files themselves were applied last, all that differs is drift.",
     ),
     "prune.base": Entry(
         "Pools are to be pruned, and there is no base.",

@@ -36,7 +36,8 @@ def _of(case: Case, base: Base, was: Desired | None) -> list[Problem]:
             f"{base.ref} is the commit of these files" if base.commit else f"the base, {base.ref}, is these very files"
         )
         message = f"{what}: guards from before the change do not hold, and nothing was removed"
-        hint = f"compare with the {'commit' if base.commit else 'files'} before the change: what was applied last"
+        those = "commit" if base.commit else "files"
+        hint = f"compare with the {those} before the change; if these were applied already, all that differs is drift"
         return [Problem(INVALID_STATE, _OWN, message, hint=hint, severity="warning")]
     else:
         return []

@@ -171,7 +171,7 @@ def _taken_back(report: ApplyReport, undo: Undo) -> Iterator[Sentence]:
     summary = report["summary"]
     yield (_sum(report),) if summary["operations"] else undone.nothing(undo, report["selection"])
     yield from undone.before(undo)
-    yield from undone.files(undo, is_back=bool(summary["done"] or undo["already"]))
+    yield from undone.files(undo, report["done"])
 
 
 def _failed(outcomes: Sequence[Outcome]) -> Iterator[Item]:

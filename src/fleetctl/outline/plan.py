@@ -161,7 +161,7 @@ def _closing(report: PlanReport) -> Iterator[Sentence]:
     if "undo" in report:
         undo = report["undo"]
         yield from undone.before(undo)
-        yield from undone.files(undo, is_back=bool(report["operations"] or undo["already"]))
+        yield from undone.files(undo, report["operations"])
     yield (Words("Digest:", "strong"), Words(" "), Words(escape(report["digest"]), foreign=True), *_rest_of(report))
     if "together" in report:
         yield together.closing(report["together"], is_blocked=summary["blocked"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from better_compute.domain.escape import escape
@@ -13,7 +13,7 @@ from fleetctl.outline.shape import Item, Section, Sentence, Words
 from fleetctl.words import count, listed, short
 
 if TYPE_CHECKING:
-    from fleetctl.report.forms import Selection, Undo
+    from fleetctl.report.forms import Operation, Outcome, Selection, Undo
 
 _SHOWN = 20
 STANDS = "outside the part, and still in place"
@@ -75,9 +75,13 @@ def before(undo: Undo) -> Iterator[Sentence]:
         yield (Words(f"{count(len(undo['left']), 'operation')} of it {is_} not taken back.", "notice"),)
 
 
-def files(undo: Undo, *, is_back: bool) -> Iterator[Sentence]:
-    """What is to be done to the files. `is_back`: something is taken back, now or before; else there is nothing that
-    the next plan could undo."""
+def files(undo: Undo, operations: Sequence[Operation | Outcome]) -> Iterator[Sentence]:
+    """What is to be done to the files, where something is taken back by these operations, or was before; else there is
+    nothing that the next plan could undo. An archived pool it cannot bring back: it is blocked then."""
+    is_back = bool(operations or undo["already"])
+    blocked = (
+        ", and is blocked by what is archived now" if any(one["action"] == "archive" for one in operations) else ""
+    )
     commit = Words(escape(short(undo["commit"] or "")), "notice", foreign=True)
     of = (Words(" (that was of commit ", "notice"), commit, Words(")", "notice")) if undo["commit"] else ()
     if is_back and undo["again"]:
@@ -89,7 +93,7 @@ def files(undo: Undo, *, is_back: bool) -> Iterator[Sentence]:
         yield (
             Words("Revert the files too", "notice"),
             *of,
-            Words(": else the next plan brings the change back.", "notice"),
+            Words(f": else the next plan brings the change back{blocked}.", "notice"),
         )
     yield from _spent(undo)
 

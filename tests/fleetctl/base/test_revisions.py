@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fleetctl.base import bases
-from fleetctl.base.revisions import Revision, revisions
+from fleetctl.base.revisions import Revision, _Reading, revisions
 from fleetctl.desired import Desired
 from fleetctl.errors import Stop
 from tests.e2e.homes import entry
@@ -169,3 +169,12 @@ def test_a_branch_whose_name_is_not_utf_8_is_told_with_escapes(repository: Repos
     assert made.asked == {"n\\xff": commit}
     assert [*made.found] == ["n\\xff"]
     assert bases.at_ref(repository.path / "fleet", ref, caller=None).ref == "n\\xff"
+
+
+def test_of_several_commits_with_the_same_files_one_tells_all_and_else_none_is_left_out(repository: Repository) -> None:
+    reading = _Reading(repository.path / "fleet", repository.path, None, frozenset())
+    first, same, other = (
+        branch(repository, name, *pools, file="fleet/more") for name, pools in (("x", "b"), ("y", "b"), ("z", "c"))
+    )
+    assert [each.commit for each in reading.row("z", [first, same])] == [first]
+    assert [each.commit for each in reading.row("z", [first, same, other])] == [first, same, other]
