@@ -225,7 +225,7 @@ def test_what_has_no_way_back_is_told_in_every_format(home: Home, form: str) -> 
     assert ran.code == 0, ran.said
     assert "an archived pool is not revived" in ran.out
     reverted = {
-        "text": "Revert the files too: else the next plan brings the change back, and is blocked by what is archived now.",
+        "text": "else the next plan brings the change back, and is blocked by what is archived now.",
         "markdown": "Revert the files",
     }
     assert reverted.get(form, "") in ran.out

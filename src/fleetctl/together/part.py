@@ -105,9 +105,14 @@ def oversold(does: Consequences) -> dict[str, Sold]:
 
 
 def overdrawn(does: Consequences) -> dict[StockKey, Stock]:
-    """Models at sites that are over the limit after the plan, all pools together; of those that it is about."""
-    most = limit(does)
-    return {key: stock for key, stock in does.ledger.stock.items() if (stock.oversell[1] or 0) > most}
+    """Models at sites that are over the limit after the plan, and by it, all pools together; of those that it is
+    about."""
+    most, found = limit(does), dict[StockKey, Stock]()
+    for key, stock in does.ledger.stock.items():
+        before, after = stock.oversell
+        if after is not None and after > most and (before is None or after > before):
+            found[key] = stock
+    return found
 
 
 def _own(source: Source, ref: str | None) -> Source | None:

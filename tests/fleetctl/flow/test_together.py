@@ -95,6 +95,14 @@ class TestOversell:
         said = "all pools at site_fra1 together promise 24 H100 GPUs, and their machines make 16"
         assert made.found[0].problem.message == said
 
+    def test_of_a_model_at_a_site_that_is_as_it_was_before_them_is_no_finding(self) -> None:
+        case = Case()
+        case.pool("a", acme=12, gpus=16)
+        case.pool("b", acme=12)
+        was = [offered("a", acme=4), offered("b", acme=12)]
+        own = [was[0], offered("b", acme=11, globex=1)]
+        assert told(found(case, wish(own), branch("x", [offered("a", acme=12), was[1]], was))) == []
+
     def test_of_a_model_at_a_site_is_told_beside_a_pool_that_one_alone_oversells(self) -> None:
         was = self.WAS
         own = wish([offered("a", acme=32, globex=8), was[1]])
