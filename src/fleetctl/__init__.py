@@ -20,10 +20,10 @@ neither.
 - `comparison`: files against live state, for plan and drift: what differs, whose doing it is, which part is asked for;
 - `fleet_diff`: two fleets by what their files wish; `starter`: a fleet to begin with;
 - `diff`: desired against live state, field by field;
-- `base`: the files as they were, and git; `identity`: which live pool each entry means; `history`: what happened last
-  to each object;
+- `base`: the files as they were, and git; `identity`: which live pool each entry means; `history`: what happened to
+  each object;
 - `desired`: what the files wish; `live`: what the control plane has; `formatting`: files in canonical form;
-- `files`: from a path to documents that know the line of each value;
+- `files`: from a path to documents that know the line of each value; `results`: what earlier runs kept;
 - `machine`: disk, clock and signals of the machine that a run is on;
 - `request`: what the command line and the environment ask for;
 - `catalogue` explains rules and codes; `errors` are the ways to end other than well; `look`, `override`, `paths`,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fleetctl import outputs
+from fleetctl import results
 from tests.e2e.homes import Home, Ran, entry, fleetctl, fleetctl_process, phrase, pool_id, served
 from tests.e2e.proxy import Exchange
 from tests.e2e.test_laws import ALLOWED
@@ -240,7 +240,7 @@ def test_of_two_applies_at_once_that_write_one_report_both_are_kept(home: Home, 
 
 def test_a_report_that_is_lost_is_seen(home: Home, report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: a report that is there is removed, whatever it tells."""
-    monkeypatch.setattr(outputs, "_record", lambda _: None)
+    monkeypatch.setattr(results, "_record", lambda _: None)
     with pytest.raises(FileNotFoundError):
         test_a_run_that_does_nothing_costs_no_report(home, report, "nothing to do")
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -209,6 +210,21 @@ def test_of_two_reports_of_one_apply_the_one_stays_that_tells_all(
 ASIDE = f".{DIGEST[:12]}"
 
 
+@pytest.mark.parametrize("told", [{"sequence": "9"}, {"done": [{"hash": "a"}]}, {"before": None}])
+def test_a_report_in_a_form_of_another_build_is_kept_unread(
+    request_: Request, tmp_path: Path, told: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it tells was done all the same, and nothing else tells how it is taken back."""
+    text = json.dumps({**json.loads(an_apply("ab")), **told})
+    path = result(tmp_path, text)
+    kept = Kept(path, "report")
+    kept.begin(request_)
+    assert f"What was there, which cannot be read here, is kept as {path}.unread" in capsys.readouterr().out
+    path.write_text(text)
+    kept.write(an_apply("ab").encode)
+    assert (path.read_text(), beside(path)) == (an_apply("ab"), {".unread": text, ".unread.2": text})
+
+
 def test_of_two_reports_of_one_apply_neither_goes_that_tells_what_the_other_does_not(
     request_: Request, tmp_path: Path
 ) -> None:
@@ -335,7 +351,7 @@ def test_what_somebody_else_wrote_meanwhile_is_kept_unread(request_: Request) ->
                 os.seteuid(0)
             aside = f"{path}.unread{end}"
             assert said == (
-                f"What was there, which may not be read here, is kept as {aside}",
+                f"What was there, which cannot be read here, is kept as {aside}",
                 f"The report is in {path}",
             )
             assert (path.read_text(), Path(aside).read_text()) == (an_apply("ab"), an_apply("c", digest=OTHER))
