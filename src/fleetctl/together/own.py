@@ -11,8 +11,8 @@ from fleetctl.files import FilesError, read_text
 from fleetctl.paths import Path
 from fleetctl.spelling import canonical_json
 
-_TEMPLATES = None
-"""The name of all that are in a file."""
+_TEMPLATES = ("forEach",)
+"""The name of all that are in a file: no key, nor id, nor what stands for one that an entry lacks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,3 +60,16 @@ def test_entries_of_a_template_are_the_same_where_all_templates_of_their_file_ar
     words = OwnWords()
     assert words.are_same(entry(made), entry(made.replace("Hours: 1", "Hours: 2")), ())
     assert not words.are_same(entry(made), entry(made.replace("policyRef: p", "policy: {maxLeaseHours: 1}")), ())
+
+
+def test_an_entry_without_a_key_speaks_for_itself_beside_templates() -> None:
+    named = WAS.replace("idempotencyKey: a", "id: pool_0123456789abcdef")
+    made = WAS[WAS.index("  - idem") :].replace("Key: a", "Key: a-${n}") + "    forEach: {n: ['1']}\n"
+    now = named.replace("policyRef: p", "policy: {maxLeaseHours: 2}")
+    words = OwnWords()
+    one, other = (
+        assemble(read_text((text + made).encode(), "fleet.yaml"), Path("/fleet")).entries["pool_0123456789abcdef"]
+        for text in (named, now)
+    )
+    assert words.are_same(one, one, ("policy", "maxLeaseHours"))
+    assert not words.are_same(one, other, ("policy", "maxLeaseHours"))
