@@ -21,6 +21,7 @@ _CALLED = {
     "drift": "a report of drift",
     _JOURNAL: "the journal of an apply",
 }
+_IS_JOURNAL = f"it is {_CALLED[_JOURNAL]}, and no report"
 _HINT = "name a file as the run wrote it: by `--out`, by `apply --report`, or what `--format json` printed"
 
 
@@ -52,12 +53,14 @@ def kind_of(data: bytes) -> str | None:
     try:
         kind = msgspec.json.decode(data, type=dict[str, Any]).get("kind")
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return _JOURNAL if _is_journal(data) else None
+        kind = None
+    if kind is None and _is_journal(data):
+        return _JOURNAL
     return kind if isinstance(kind, str) and kind in _forms() else None
 
 
 def _is_journal(data: bytes) -> bool:
-    """Whether what is no JSON is what `apply --journal` keeps: a JSON line for each attempt."""
+    """Whether what says no kind is what `apply --journal` keeps: JSON lines, and one alone where nothing was tried."""
     try:
         line = msgspec.json.decode(data.partition(b"\n")[0], type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -78,14 +81,15 @@ def read_report(data: bytes) -> forms.Report:
         kind = document.get("kind")
         if kind == "plan":
             return read_plan(data)
+        if kind is None and _is_journal(data):
+            raise _refused(_IS_JOURNAL)
         form = _form(kind)
         if (version := document.get("formatVersion")) != FORMAT_VERSION:
             raise _refused(f"it is of formatVersion {version!r}, and this build reads {FORMAT_VERSION} alone")
         report: forms.Report = msgspec.convert(document, form)
         altered = report["kind"] == "apply" and (file_bytes(report) != data or checksum(report) != report["checksum"])
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        why = f"it is {called(_JOURNAL)}, and no report" if _is_journal(data) else f"it is no whole report: {error}"
-        raise _refused(why) from error
+        raise _refused(_IS_JOURNAL if _is_journal(data) else f"it is no whole report: {error}") from error
     if report != document:
         raise _refused(f"it holds what no report of kind {kind} does")
     if altered:
