@@ -86,13 +86,15 @@ def _for_others(session: Session) -> Session:
 
 def _once(read: Reader) -> Reader:
     """Asks for the last events of no pool a second time."""
-    known: dict[int, tuple[set[str], dict[Subject, LastEvent]]] = {}
+    known: dict[int, tuple[set[str], dict[Subject, LastEvent], dict[Subject, LastEvent]]] = {}
 
     def reading(pool_ids: Collection[str], after: int) -> History:
-        asked, events = known.setdefault(after, (set(), {}))
+        asked, events, since = known.setdefault(after, (set(), {}, {}))
         if new := set(pool_ids) - asked:
-            events.update(read(new, after).events)
+            found = read(new, after)
+            events.update(found.events)
+            since.update(found.since)
             asked.update(new)
-        return History(events).among(frozenset(pool_ids))
+        return History(events, since).among(frozenset(pool_ids))
 
     return reading

@@ -459,6 +459,29 @@ def test_the_last_events_of_a_pool_that_several_leave_out_are_read_once(monkeypa
     assert told == [{"fra1-a"}, {"fra1-b"}, {"fra1-a", "fra1-b"}]
 
 
+def test_a_pool_that_another_fleet_took_over_meanwhile_is_kept_for_branches_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    was, prefix = [offered(f"fra1-{key}", acme=1) for key in "ab"], {"keyPrefix": "fra1-"}
+    live = ControlPlane()
+    live.run(live.plan(wish(was, **prefix)))
+    at = session(live, wish(was, **prefix))
+    kept: list[set[str]] = []
+
+    def reading(pool_ids: Collection[str], _after: int) -> History:
+        return History({}, {(pool_id, None): changed(pool_id) for pool_id in pool_ids})
+
+    def told_to(at: Session) -> Judged:
+        made = judged(at)
+        kept.append({problem.path for problem in made.plan.findings if problem.rule == "fleet.other"})
+        return made
+
+    monkeypatch.setattr(flow, "judged", told_to)
+    others = Branches({}, (branch("x", was[1:], was, **prefix),))
+    flow.together(replace(at, read_history=reading), judged(at), others)
+    assert kept == [{"fra1-a"}, {"fra1-a"}]
+
+
 def changed(pool_id: str) -> LastEvent:
     """The last event of a pool that another fleet keeps by now."""
     via = {"fleet": "else"}
