@@ -28,8 +28,8 @@ IGNORED = "x-"
 """Names at the root of a document that begin so are a place for anchors."""
 _KEY = "[key]"
 """Ends the way to a name in a map that is none of its names."""
-_MINUS_ZERO = re.compile(r"-(?<!\w-)[.0]")
-"""What may be a 0 with a sign. Literal first: the search for one costs next to nothing."""
+_MINUS_ZERO = re.compile(r"-(?<!\w-)(?:[.0]|[\d.]+[eE])")
+"""What may be a 0 with a sign, as -1e-400 is too. Literal first: the search for one costs next to nothing."""
 
 Kind = Any
 """A type of `shape`, with what it says of itself."""

@@ -210,6 +210,7 @@ def test_a_time_is_exact_with_its_offset(time: str, hint: str) -> None:
         ("prices: {H100: -2}", "prices.H100", "write 0"),
         ("prices: {H100: -0.0}", "prices.H100", "write 0"),
         ("prices: {H100: -.0}", "prices.H100", "write 0"),
+        ("prices: {H100: -1e-400}", "prices.H100", "write 0"),
         ('prices: {"H100":-0}', "prices.H100", "write 0"),
         ("prices: {H100: +2.1}", "prices.H100", "write 2.1"),
         ("prices: {H100: 1e300}", "prices.H100", "write 1000000"),
