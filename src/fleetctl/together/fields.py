@@ -12,7 +12,8 @@ from better_compute.domain.state import Terms
 from fleetctl.desired import PoolEntry
 from fleetctl.desired.inputs import spec_json, terms_json, without_zeros
 from fleetctl.desired.model import OffersAre
-from fleetctl.diff import same_policy
+from fleetctl.diff import ABSENT, same_policy
+from fleetctl.paths import Path
 
 Standing = Literal["kept", "archived", "released", "removed"]
 """What becomes of a pool by its entry, or without one."""
@@ -56,11 +57,24 @@ def fields(entry: PoolEntry | None) -> dict[str, Any]:
         quota = None if pool.owner_quota is None else without_zeros(pool.owner_quota)
         found |= {**spec_json(pool), "policy": canonical(dict(pool.policy)), "ownerQuota": quota}
     found["offersAre"] = entry.offers_are
-    found["offers"] = {
-        tenant_id: {**terms_json(terms), "quota": without_zeros(terms.quota)}
-        for tenant_id, terms in entry.offers.items()
-    }
+    found["offers"] = {tenant_id: _offer(terms) for tenant_id, terms in entry.offers.items()}
     return found
+
+
+def value_at(entry: PoolEntry | None, path: Path) -> Any:
+    """What `fields` has at a path, ABSENT: nothing. Of an offer no other one is looked at: a pool may have many."""
+    if entry is not None and path[:1] == ("offers",) and len(path) > 1:
+        terms = entry.offers.get(path[1])
+        value, path = (ABSENT if terms is None else _offer(terms)), path[2:]
+    else:
+        value = fields(entry)
+    for step in path:
+        value = value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
+    return value
+
+
+def _offer(terms: Terms) -> dict[str, Any]:
+    return {**terms_json(terms), "quota": without_zeros(terms.quota)}
 
 
 def rebuilt(found: Mapping[str, Any], ours: PoolEntry, theirs: PoolEntry) -> PoolEntry:

@@ -184,7 +184,7 @@ def _parties(problem: Problem, parts: Sequence[Part], named: Mapping[str, set[st
     another's."""
     about, guard = _about(problem.path, named), problem.rule.removeprefix("guard.")
     found: dict[str | None, Source | None]
-    found = {part.ref: _touching(part, about) for part in parts if not about.isdisjoint(part.touches)}
+    found = {part.ref: _touching(part, about) for part in parts if not part.touches.keys().isdisjoint(about)}
     if found and None not in found:
         found = {None: None, **found}
     found = found or {part.ref: part.counted[guard] for part in parts if guard in part.counted}

@@ -230,10 +230,7 @@ def _becomes(entry: PoolEntry | None) -> str:
 
 def _at(entry: PoolEntry | None, path: Path) -> Any:
     """What an entry has at a path; of the whole what becomes of the pool."""
-    value: Any = parts.fields(entry) if path else _becomes(entry)
-    for step in path:
-        value = value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
-    return value
+    return parts.value_at(entry, path) if path else _becomes(entry)
 
 
 def _source(entry: PoolEntry | None, path: Path) -> Source | None:

@@ -22,10 +22,11 @@ class OwnWords:
     _spelled: dict[str, Mapping[Any, str]] = field(default_factory=dict)
 
     def are_same(self, one: PoolEntry, other: PoolEntry, path: Path) -> bool:
-        """Whether two entries of one pool say the same themselves: of offers, where the path leads into those, of other
-        fields, or of the pool as a whole. What differs in what they wish then, shared parts made of it."""
+        """Whether two entries of one pool say the same themselves: of the offer, or of all, where the path leads into
+        those, of other fields, or of the pool as a whole. What differs in what they wish then, shared parts made of
+        it."""
         if path[:1] == ("offers",):
-            return _offers(one) == _offers(other)
+            return _offers(one, *path[1:2]) == _offers(other, *path[1:2])
         said = self._said(one)
         return said is not None and said == self._said(other) and (bool(path) or _offers(one) == _offers(other))
 
@@ -54,5 +55,7 @@ def _read(text: str) -> Mapping[Any, str]:
     return found
 
 
-def _offers(entry: PoolEntry) -> Mapping[str, str]:
-    return {tenant_id: str(canonical_json(place.value())) for tenant_id, place in entry.offer_places.items()}
+def _offers(entry: PoolEntry, *tenant_ids: str) -> Mapping[str, str]:
+    """All, or those to the tenants that are named."""
+    places = entry.offer_places
+    return {each: str(canonical_json(places[each].value())) for each in tenant_ids or places if each in places}

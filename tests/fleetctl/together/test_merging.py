@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from better_compute.domain.state import Terms
+from fleetctl.desired.inputs import terms_json
 from fleetctl.diff import ABSENT
 from fleetctl.paths import spelled
+from fleetctl.together import fields
 from fleetctl.together.branch import Branch
 from fleetctl.together.merging import Merging, merged
 from tests.fleetctl.guards.case import pool_id, tombstone
@@ -273,3 +276,22 @@ def test_a_template_that_one_changes_clashes_with_what_another_does_to_the_pools
 
     made = merged(wish(template(2, "1", "2")), [branch("x", template(1, "1"), template(1, "1", "2"))])
     assert clashes(made) == {"t-2": [(None, "changed"), ("x", "removed")]}
+
+
+def test_of_many_offers_that_clash_each_is_looked_at_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Terms] = []
+
+    def counted(terms: Terms) -> dict[str, Any]:
+        looked.append(terms)
+        return terms_json(terms)
+
+    monkeypatch.setattr(fields, "terms_json", counted)
+
+    def looks(number: int) -> int:
+        tenants: list[dict[str, Any]] = [{f"t{n}": gpus for n in range(number)} for gpus in (1, 2, 3)]
+        was, ours, theirs = ([offered(**each)] for each in tenants)
+        looked.clear()
+        assert len(merged(wish(ours), [branch("x", theirs, was)]).clashes) == number
+        return len(looked)
+
+    assert looks(40) == 4 * looks(10)

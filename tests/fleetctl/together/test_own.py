@@ -73,3 +73,12 @@ def test_an_entry_without_a_key_speaks_for_itself_beside_templates() -> None:
     )
     assert words.are_same(one, one, ("policy", "maxLeaseHours"))
     assert not words.are_same(one, other, ("policy", "maxLeaseHours"))
+
+
+def test_an_offer_is_the_same_whatever_the_entry_says_of_others() -> None:
+    two = WAS.replace("gpu: 1}}]", "gpu: 1}}, {toTenantId: globex, quota: {gpu: 1}}]")
+    one, other = entry(two), entry(two.replace("globex, quota: {gpu: 1}", "globex, quota: {gpu: 2}"))
+    words = OwnWords()
+    found = [words.are_same(one, other, path) for path in (("offers", "acme"), ("offers", "globex"), ("offers",), ())]
+    assert found == [True, False, False, False]
+    assert not words.are_same(one, entry(WAS), ("offers", "globex"))
