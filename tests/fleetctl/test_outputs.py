@@ -225,6 +225,13 @@ def test_a_report_in_a_form_of_another_build_is_kept_unread(
     assert (path.read_text(), beside(path)) == (an_apply("ab"), {".unread": text, ".unread.2": text})
 
 
+def test_what_is_called_a_report_and_names_no_apply_is_removed(request_: Request, tmp_path: Path) -> None:
+    """Nothing can be taken back by it, in whatever build."""
+    path = result(tmp_path, json.dumps({"formatVersion": 2, "kind": "apply", "digest": "a", "done": 1}))
+    Kept(path, "report").begin(request_)
+    assert (path.exists(), beside(path)) == (False, {})
+
+
 def test_of_two_reports_of_one_apply_neither_goes_that_tells_what_the_other_does_not(
     request_: Request, tmp_path: Path
 ) -> None:
@@ -275,6 +282,13 @@ def test_a_name_that_is_as_long_as_one_may_be_is_cut(request_: Request, tmp_path
         Kept(path, "report").begin(request_)
         assert (tmp_path / name).read_text() == an_apply("ab")
         (tmp_path / name).write_text("mine")
+
+
+def test_a_long_name_is_cut_by_its_bytes(request_: Request, tmp_path: Path) -> None:
+    path = tmp_path / ("ä" * 127)
+    path.write_text(an_apply("ab"))
+    Kept(path, "report").begin(request_)
+    assert (tmp_path / f"{'ä' * 121}{ASIDE}").read_text() == an_apply("ab")
 
 
 OTHER = "0" * 64
