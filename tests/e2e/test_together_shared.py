@@ -237,6 +237,16 @@ def test_a_template_that_one_changes_is_told_as_its_doing(shared: Shared) -> Non
     assert rules(shared.plan("x")) == [("warning", "together.shared", [None, "x"])]
 
 
+def test_what_two_wish_differently_is_told_once_however_the_lines_are_merged(shared: Shared) -> None:
+    idle = entry("idle", [], policy={"maxPending": "1h"}, agent="bcd")
+    shared.repository.git("checkout", "-q", "main")
+    shared.put({"idle": {"pools": [idle]}})
+    shared.side("x", {"idle": {"pools": [{**idle, "archived": True}]}})
+    shared.side("own", {"idle": {"pools": [{**idle, "policy": {"maxPending": "2h"}}]}})
+    assert rules(shared.plan("x", code=3)) == [("error", "together.wish", [None, "x"])]
+    shared.repository.git("merge", "-q", "-m", "x", "x")
+
+
 def test_a_fleet_of_which_nothing_is_left_only_by_all_is_told(shared: Shared) -> None:
     shared.repository.git("checkout", "-q", "main")
     shared.put({"other": {"pools": [entry("other", [])]}})

@@ -64,6 +64,14 @@ def test_a_file_that_one_changes_and_another_takes_away_or_writes_anew_clashes(t
     assert (found.clash, found.desired) == (("a.yaml",), None)
 
 
+@pytest.mark.parametrize(("theirs", "clash"), [({"y.yaml": MAIN["a.yaml"]}, "a.yaml"), ({}, "x.yaml")])
+def test_a_file_that_one_moves_and_another_moves_elsewhere_or_takes_away_clashes(theirs: Texts, clash: str) -> None:
+    rest = {"b.yaml": MAIN["b.yaml"]}
+    moved = {**rest, "x.yaml": MAIN["a.yaml"]}
+    assert union(moved, ({**rest, **theirs}, MAIN)).clash == (clash,)
+    assert union({**rest, **theirs}, (moved, MAIN)).clash == (clash,)
+
+
 def test_a_file_that_two_add_alike_is_one_and_otherwise_it_clashes() -> None:
     ours = {**MAIN, "n.yaml": text("n")}
     assert keys(union(ours, (ours, MAIN))) == {"a", "b", "n"}
@@ -88,6 +96,11 @@ def test_what_is_wrong_with_the_merged_files_is_told_at_its_line() -> None:
     found = union({**MAIN, "own.yaml": text("x")}, ({**MAIN, "x.yaml": text("x")}, MAIN))
     assert found.desired is None
     assert [(each.rule, each.source and each.source.file) for each in found.problems] == [("fleet.twice", "x.yaml")]
+
+
+def test_that_no_pool_is_left_is_no_news_where_a_side_has_none() -> None:
+    none, had = {"a.yaml": text(allowEmpty=False)}, {"a.yaml": text("a", allowEmpty=False)}
+    assert keys(union(none, (none, had))) == set()
 
 
 def test_a_file_in_the_place_of_a_folder_clashes() -> None:
