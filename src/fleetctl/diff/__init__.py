@@ -13,6 +13,7 @@ from fleetctl.diff.parts import (
     PoolDiff,
     Removed,
     Waiting,
+    at_path,
 )
 from fleetctl.diff.pools import compare
 
@@ -28,6 +29,7 @@ __all__ = [
     "PoolDiff",
     "Removed",
     "Waiting",
+    "at_path",
     "compare",
     "offer_changes",
     "owner_changes",

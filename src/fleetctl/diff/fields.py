@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
@@ -11,7 +11,7 @@ import msgspec
 from better_compute.domain.commands import CreatePool
 from better_compute.domain.policy.canonical import canonical, canonical_bytes
 from better_compute.domain.state import Terms
-from fleetctl.diff.parts import ABSENT, Change
+from fleetctl.diff.parts import ABSENT, Change, at_path
 
 
 def offer_changes(before: Terms | None, after: Terms | None) -> tuple[Change, ...]:
@@ -51,7 +51,7 @@ def _leaves(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Cha
     )
     paths = {_shown_path(leaf.path(output_format="list"), before, after) for kind in found.values() for leaf in kind}
     for path in sorted(paths):
-        yield Change(("policy", *path), _at(before, path), _at(after, path))
+        yield Change(("policy", *path), at_path(before, path), at_path(after, path))
 
 
 def _maps_of_texts(value: Any) -> Any:
@@ -66,17 +66,9 @@ def _shown_path(path: list[str | int], before: Any, after: Any) -> tuple[str, ..
     """The way to a leaf as people wrote it: a list is shown as one value (its items have no names), and so is
     whatever the canonical form takes apart."""
     names = tuple(takewhile(lambda part: isinstance(part, str), path))
-    while _at(before, names) is ABSENT and _at(after, names) is ABSENT:
+    while at_path(before, names) is ABSENT and at_path(after, names) is ABSENT:
         names = names[:-1]
     return tuple(str(name) for name in names)
-
-
-def _at(value: Any, path: Iterable[str | int]) -> Any:
-    for part in path:
-        if not (isinstance(value, Mapping) and part in value):
-            return ABSENT
-        value = value[part]
-    return value
 
 
 def owner_changes(wish: CreatePool, limits: Mapping[str, int]) -> tuple[Change, ...]:

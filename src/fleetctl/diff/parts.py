@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -27,6 +28,15 @@ class Absent:
 
 
 ABSENT: Final = Absent()
+
+
+def at_path(value: Any, path: Iterable[str | int]) -> Any:
+    """What maps in maps have at a path; ABSENT: nothing."""
+    for part in path:
+        if not (isinstance(value, Mapping) and part in value):
+            return ABSENT
+        value = value[part]
+    return value
 
 
 @dataclass(frozen=True, slots=True)

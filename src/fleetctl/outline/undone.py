@@ -79,9 +79,8 @@ def files(undo: Undo, operations: Sequence[Operation | Outcome]) -> Iterator[Sen
     """What is to be done to the files, where something is taken back by these operations, or was before; else there is
     nothing that the next plan could undo. An archived pool it cannot bring back: it is blocked then."""
     is_back = bool(operations or undo["already"])
-    blocked = (
-        ", and is blocked by what is archived now" if any(one["action"] == "archive" for one in operations) else ""
-    )
+    is_final = any(one["action"] == "archive" for one in operations)
+    blocked = ", and is blocked by what is archived now" if is_final else ""
     commit = Words(escape(short(undo["commit"] or "")), "notice", foreign=True)
     of = (Words(" (that was of commit ", "notice"), commit, Words(")", "notice")) if undo["commit"] else ()
     if is_back and undo["again"]:

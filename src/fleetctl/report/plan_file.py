@@ -58,8 +58,10 @@ def saved_plan(path: Path) -> SavedPlan:
 def _another_kind(data: bytes) -> str | None:
     """What a file is, whole and as it was written: the kind of a report, or `journal`; None where it may be a plan."""
     kind = kind_of(data)
-    if kind in (None, "plan", "journal"):
-        return kind if kind == "journal" else None
+    if kind == "journal":
+        return kind
+    if kind in (None, "plan"):
+        return None
     with suppress(ComputeError):
         return read_report(data)["kind"]
     return None

@@ -12,7 +12,7 @@ from better_compute.domain.state import Terms
 from fleetctl.desired import PoolEntry
 from fleetctl.desired.inputs import spec_json, terms_json, without_zeros
 from fleetctl.desired.model import OffersAre
-from fleetctl.diff import ABSENT, same_policy
+from fleetctl.diff import ABSENT, at_path, same_policy
 from fleetctl.paths import Path
 
 Standing = Literal["kept", "archived", "released", "removed"]
@@ -68,9 +68,7 @@ def value_at(entry: PoolEntry | None, path: Path) -> Any:
         value, path = (ABSENT if terms is None else _offer(terms)), path[2:]
     else:
         value = fields(entry)
-    for step in path:
-        value = value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
-    return value
+    return at_path(value, path)
 
 
 def _offer(terms: Terms) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from better_compute.domain.policy.canonical import canonical, canonical_bytes
 from fleetctl import history
 from fleetctl.desired.inputs import without_zeros
-from fleetctl.diff import ABSENT
+from fleetctl.diff import ABSENT, at_path
 from fleetctl.history import Event, Subject
 from fleetctl.paths import Path, spelled
 from fleetctl.plan import Operation, Plan
@@ -63,7 +63,7 @@ class _Field:
         if self.undone is not None:
             self.undone = None if own == self.undone else self.undone
             return False
-        before, after = (_at(side, self.at) for side in sides)
+        before, after = (at_path(side, self.at) for side in sides)
         if _same(before, after):
             return False
         if undoes is not None:
@@ -121,9 +121,9 @@ def _fields(operation: Operation) -> list[_Field]:
     found = []
     for change in operation.changes:
         at = ("quota", *change.at[1:]) if change.at[0] == "ownerQuota" else change.at
-        value = _at(after, at)
-        steps = [leaf[len(at) :] for leaf, _ in _leaves(_at(before, at) if value is ABSENT else value, at)]
-        found += [_Field((*change.at, *rest), (*at, *rest), _at(after, (*at, *rest))) for rest in steps]
+        value = at_path(after, at)
+        steps = [leaf[len(at) :] for leaf, _ in _leaves(at_path(before, at) if value is ABSENT else value, at)]
+        found += [_Field((*change.at, *rest), (*at, *rest), at_path(after, (*at, *rest))) for rest in steps]
     return found
 
 
@@ -162,14 +162,6 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
             yield from _leaves(inner, (*path, name))
     else:
         yield path, value
-
-
-def _at(value: Any, path: Path) -> Any:
-    for name in path:
-        if not (isinstance(value, Mapping) and name in value):
-            return ABSENT
-        value = value[name]
-    return value
 
 
 def _same(one: Any, other: Any) -> bool:
